@@ -1,0 +1,1 @@
+"""Prompts, steering, skills and policies, by name and version."""

@@ -1,0 +1,1 @@
+"""Static checks: what is found in a file before anything runs."""

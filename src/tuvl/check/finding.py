@@ -1,0 +1,69 @@
+"""What a check says: findings, and the report that holds them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+
+class Severity(StrEnum):
+    """How much a finding weighs; `--strict` makes warnings fail too."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing found: which rule, where, and what to do. Lines and columns count from 1; the end is exclusive."""
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    hint: str | None
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    path: str
+    fixable: bool = False
+
+    @property
+    def order(self) -> tuple[str, int, int, str, str]:
+        """Source order, stable between runs."""
+        return (self.file, self.line, self.column, self.code, self.message)
+
+
+@dataclass(frozen=True)
+class Report:
+    """All findings of one validation, in source order, and how many files were looked at."""
+
+    findings: tuple[Finding, ...]
+    files: int
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding], *, files: int) -> "Report":
+        """Make a report, sorted and without doubles."""
+        return cls(tuple(sorted(set(findings), key=lambda finding: finding.order)), files)
+
+    @cached_property
+    def errors(self) -> int:
+        """Number of errors."""
+        return sum(finding.severity is Severity.ERROR for finding in self.findings)
+
+    @cached_property
+    def warnings(self) -> int:
+        """Number of warnings."""
+        return sum(finding.severity is Severity.WARNING for finding in self.findings)
+
+    @cached_property
+    def notes(self) -> int:
+        """Number of notes."""
+        return sum(finding.severity is Severity.NOTE for finding in self.findings)
+
+    def failed(self, *, strict: bool = False) -> bool:
+        """Whether the gate is closed."""
+        return self.errors > 0 or (strict and self.warnings > 0)

@@ -1,0 +1,98 @@
+"""The base of all rules, and what a rule gets to see."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from tuvl.analysis.graph import RouteGraph, route_graph
+from tuvl.analysis.steps import StepView, WorkflowView
+from tuvl.check.finding import Finding, Severity
+from tuvl.project.index import ProjectIndex
+from tuvl.source.document import Document
+from tuvl.values import KeyPath, format_path
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One document under check, and the project around it."""
+
+    document: Document
+    project: ProjectIndex
+
+    @property
+    def kind(self) -> str | None:
+        """The document's `kind:`, when it is text."""
+        return self.document.kind
+
+    @cached_property
+    def workflow(self) -> WorkflowView | None:
+        """The document as a workflow, when it is one."""
+        return WorkflowView(self.document.data) if self.kind == "Workflow" else None
+
+    @cached_property
+    def graph(self) -> RouteGraph:
+        """The route graph of the workflow; only for documents that are workflows."""
+        if self.workflow is None:
+            raise TypeError(f"{self.document.file} is no workflow")
+        return route_graph(self.workflow)
+
+
+class Rule:
+    """One check. The class docstring is its page: what it finds in the first paragraph, why it hurts in the second.
+
+    A rule is stateless, does no I/O, and overrides the visits it needs; the runner calls only those.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    severity: ClassVar[Severity]
+
+    def visit_document(self, subject: Subject) -> Iterator[Finding]:
+        """Look at any document."""
+        return iter(())
+
+    def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
+        """Look at a workflow as a whole."""
+        return iter(())
+
+    def visit_step(self, step: StepView, subject: Subject) -> Iterator[Finding]:
+        """Look at one step."""
+        return iter(())
+
+    def visit_agent(self, step: StepView, subject: Subject) -> Iterator[Finding]:
+        """Look at one step of kind `Agent` whose `agent:` is a mapping."""
+        return iter(())
+
+    def visit_project(self, project: ProjectIndex) -> Iterator[Finding]:
+        """Look at the project as a whole; called once, when a project or folder is validated."""
+        return iter(())
+
+    def finding(
+        self,
+        subject: Subject | Document,
+        path: KeyPath,
+        message: str,
+        *,
+        hint: str | None = None,
+        at_key: bool = False,
+        severity: Severity | None = None,
+        fixable: bool = False,
+    ) -> Finding:
+        """Make a finding at a key path; `at_key` points at the key instead of its value."""
+        document = subject.document if isinstance(subject, Subject) else subject
+        place = document.locate(path, key=at_key)
+        return Finding(
+            code=self.code,
+            name=self.name,
+            severity=severity or self.severity,
+            message=message,
+            hint=hint,
+            file=document.file,
+            line=place.start.line,
+            column=place.start.column,
+            end_line=place.end.line,
+            end_column=place.end.column,
+            path=format_path(path),
+            fixable=fixable,
+        )

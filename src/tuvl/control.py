@@ -1,0 +1,109 @@
+"""Pause, steer and abort of one run: written by the command line, a supervisor or a server, read by the engine.
+
+Nothing here polls. A pause parks the run at its next checkpoint; an abort cancels the task that is inside
+`abortable()` at once, and turns the cancellation into `Aborted` at that one place, the way `asyncio.timeout` does.
+"""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tuvl.errors import StepError
+
+
+class Aborted(StepError):  # noqa: N818 - it is an end of a run, not a fault
+    """The run was told to stop; leaves on the reserved signal `aborted`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, type="aborted", signal="aborted")
+
+
+class RunControl:
+    """The control channel of one run. `pause`, `resume`, `steer` and `abort` may be called from its event loop."""
+
+    def __init__(self, *, pause_max_s: float = 300.0) -> None:
+        self._pause_max_s = pause_max_s
+        self._running = asyncio.Event()
+        self._running.set()
+        self._steers: list[str] = []
+        self._scopes: dict[asyncio.Task[object], int] = {}
+        self.abort_reason: str | None = None
+        self.abort_signal = threading.Event()
+        """Set on abort; a synchronous node in a thread may look at it (`ctx.abort`)."""
+
+    @property
+    def aborted(self) -> bool:
+        """Whether the run has been told to stop."""
+        return self.abort_reason is not None
+
+    @property
+    def paused(self) -> bool:
+        """Whether the run is parked, or will be at its next checkpoint."""
+        return not self._running.is_set()
+
+    def pause(self) -> None:
+        """Park the run at its next checkpoint; one that stays paused too long is aborted."""
+        if not self.aborted:
+            self._running.clear()
+
+    def resume(self) -> None:
+        """Let a paused run go on."""
+        self._running.set()
+
+    def steer(self, message: str) -> None:
+        """Queue guidance for the model; it is delivered once, in order, before the next model call."""
+        self._steers.append(message)
+
+    def abort(self, reason: str = "aborted by request") -> None:
+        """Stop the run: cancel the model call or tools in flight. Said twice, the first reason stands."""
+        if self.aborted:
+            return
+        self.abort_reason = reason
+        self.abort_signal.set()
+        self._running.set()
+        current = asyncio.current_task()
+        for task in self._scopes:
+            # A run that aborts itself is not waiting for anything; it meets `raise_if_aborted` next.
+            if task is not current:
+                task.cancel()
+
+    async def checkpoint(self) -> list[str]:
+        """Park while paused, then return the queued steer messages, each once; raises `Aborted`."""
+        if not self._running.is_set():
+            try:
+                async with asyncio.timeout(self._pause_max_s):
+                    await self._running.wait()
+            except TimeoutError:
+                self.abort(f"paused for more than {self._pause_max_s:g} s")
+        self.raise_if_aborted()
+        steers, self._steers = self._steers, []
+        return steers
+
+    def raise_if_aborted(self) -> None:
+        """Raise `Aborted` when the run has been told to stop."""
+        if self.abort_reason is not None:
+            raise Aborted(self.abort_reason)
+
+    @contextmanager
+    def abortable(self) -> Iterator[None]:
+        """Let an abort cancel the current task inside this block, and leave the block as `Aborted`.
+
+        Any other cancellation passes through untouched.
+        """
+        self.raise_if_aborted()
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("abortable() needs a running task")
+        self._scopes[task] = self._scopes.get(task, 0) + 1
+        try:
+            yield
+        except asyncio.CancelledError:
+            # `uncancel` gives the number of cancellations that are not ours; with any left, they win.
+            if self.abort_reason is not None and task.uncancel() <= 0:
+                raise Aborted(self.abort_reason) from None
+            raise
+        finally:
+            self._scopes[task] -= 1
+            if not self._scopes[task]:
+                del self._scopes[task]

@@ -1,0 +1,1 @@
+"""Runs a compiled workflow, step after step."""

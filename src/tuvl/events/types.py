@@ -1,0 +1,117 @@
+"""The events of a run. Metadata only: names, counts and signals; never an argument, a result or a context value."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    """The first event of every run."""
+
+    type: ClassVar[str] = "run_started"
+    workflow: str
+    schema_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepStarted:
+    """A step of the spine begins."""
+
+    type: ClassVar[str] = "step_started"
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationFinished:
+    """One turn of an agent ended: its model call and the tools it asked for."""
+
+    type: ClassVar[str] = "iteration"
+    iteration: int
+    tool_calls: int
+    tokens_used: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCallStarted:
+    """A model call goes out; live views show the turn."""
+
+    type: ClassVar[str] = "model_call_started"
+    iteration: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallStarted:
+    """A tool is about to run."""
+
+    type: ClassVar[str] = "tool_call_started"
+    iteration: int
+    tool: str
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallFinished:
+    """A tool call was answered; `signal` is the tool step's, or `error`."""
+
+    type: ClassVar[str] = "tool_call"
+    iteration: int
+    tool: str
+    call_id: str
+    signal: str
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentEnded:
+    """An agent left its loop."""
+
+    type: ClassVar[str] = "outcome"
+    iteration: int
+    signal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFinished:
+    """A step of the spine ended with its signal."""
+
+    type: ClassVar[str] = "step_finished"
+    kind: str
+    signal: str
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished:
+    """The last event of every run, exactly once."""
+
+    type: ClassVar[str] = "run_finished"
+    status: Literal["completed", "failed", "aborted", "suspended"]
+    signal: str | None
+    duration_ms: float
+
+
+EventBody: TypeAlias = (
+    RunStarted
+    | StepStarted
+    | ModelCallStarted
+    | IterationFinished
+    | ToolCallStarted
+    | ToolCallFinished
+    | AgentEnded
+    | StepFinished
+    | RunFinished
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One event as sinks get it: what happened, in which run and step, when, and as the how-manieth."""
+
+    run_id: str
+    seq: int
+    at: datetime
+    step_id: str | None
+    body: EventBody

@@ -1,0 +1,109 @@
+"""What a run has used, in calls, tokens and dollars; one meter for the run, one below it for each agent."""
+
+import math
+from dataclasses import dataclass, field, replace
+
+from tuvl.llm.messages import Message, ModelReply, ModelRequest, Price, Usage
+
+CHARACTERS_PER_TOKEN = 4
+"""Rule of thumb for an estimate, when the provider reports no usage: nothing is downloaded for it."""
+
+
+@dataclass(slots=True)
+class Meter:
+    """Running totals. They never fall: negative, NaN and non-numeric reports are ignored.
+
+    `cost_usd` is `None` as soon as one call had no known price; `priced_cost_usd` keeps the sum of the others.
+    """
+
+    parent: "Meter | None" = None
+    llm_calls: int = 0
+    tool_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    priced_cost_usd: float = 0.0
+    unpriced_calls: int = 0
+    estimated: bool = False
+    _seen: list[int] = field(default_factory=lambda: [0, 0])
+
+    @property
+    def cost_usd(self) -> float | None:
+        """US dollars spent, `None` when unknown; 0 before the first call."""
+        return None if self.unpriced_calls else self.priced_cost_usd
+
+    def count_tool_call(self) -> None:
+        """Count one tool call that a model asked for."""
+        meter: Meter | None = self
+        while meter is not None:
+            meter.tool_calls += 1
+            meter = meter.parent
+
+    def count_reply(self, request: ModelRequest, reply: ModelReply, price: Price | None) -> Usage:
+        """Count one model call, once, and return what was counted."""
+        usage = sane_usage(reply.usage) or self._estimate(request, reply)
+        if usage.cost_usd is None and price is not None:
+            usage = replace(usage, cost_usd=price.cost(usage))
+        meter: Meter | None = self
+        while meter is not None:
+            meter.llm_calls += 1
+            meter.input_tokens += usage.input_tokens
+            meter.output_tokens += usage.output_tokens
+            meter.total_tokens += usage.total_tokens
+            meter.estimated |= usage.estimated
+            if usage.cost_usd is None:
+                meter.unpriced_calls += 1
+            else:
+                meter.priced_cost_usd += usage.cost_usd
+            meter = meter.parent
+        return usage
+
+    def _estimate(self, request: ModelRequest, reply: ModelReply) -> Usage:
+        cost = reply.usage.cost_usd if reply.usage else None
+        output = estimate_tokens(reply.message)
+        inputs = self._estimate_history(request)
+        return Usage(
+            input_tokens=inputs, output_tokens=output, total_tokens=inputs + output, cost_usd=cost, estimated=True
+        )
+
+    def _estimate_history(self, request: ModelRequest) -> int:
+        # The history only grows, so a long run does not weigh its first messages again on every turn.
+        counted, tokens = self._seen
+        if counted > len(request.messages):
+            counted = tokens = 0
+        tokens += sum(estimate_tokens(message) for message in request.messages[counted:])
+        self._seen = [len(request.messages), tokens]
+        return tokens + sum(len(str(tool.parameters)) + len(tool.description) for tool in request.tools) // CHARACTERS_PER_TOKEN
+
+
+def sane_usage(usage: Usage | None) -> Usage | None:
+    """Return usage that can be counted: total at least input + output; `None` when nothing usable was reported."""
+    if usage is None:
+        return None
+    inputs, outputs = _count(usage.input_tokens), _count(usage.output_tokens)
+    total = max(_count(usage.total_tokens), inputs + outputs)
+    if total == 0:
+        return None
+    cost = usage.cost_usd
+    if cost is not None and not (math.isfinite(cost) and cost >= 0):
+        cost = None
+    return Usage(
+        input_tokens=inputs,
+        output_tokens=outputs,
+        total_tokens=total,
+        cached_input_tokens=_count(usage.cached_input_tokens),
+        cost_usd=cost,
+        estimated=usage.estimated,
+    )
+
+
+def _count(value: float) -> int:
+    return int(value) if isinstance(value, int | float) and math.isfinite(value) and value > 0 else 0
+
+
+def estimate_tokens(message: Message) -> int:
+    """Estimate the tokens of one message, a few for its frame included."""
+    characters = len(message.content or "")
+    for call in message.tool_calls:
+        characters += len(call.name) + len(str(call.arguments or ""))
+    return 4 + -(-characters // CHARACTERS_PER_TOKEN)

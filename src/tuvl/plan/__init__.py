@@ -1,0 +1,1 @@
+"""A workflow compiled: everything resolved, nothing left to look up while it runs."""

@@ -1,0 +1,227 @@
+"""The compiled workflow: frozen, resolved, in the words of the engine. Durations are seconds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from tuvl.llm.messages import ToolSpec
+from tuvl.spec.kinds import ApiCallStep
+from tuvl.spec.llm import AgentModel
+from tuvl.templating.render import Template, TemplateTree
+from tuvl.tools.schema import ArgumentSchema, ValueSchema
+from tuvl.values import JsonValue
+
+Effects = Literal["read", "write"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimits:
+    """Bounds of a whole run; `None` is off."""
+
+    max_steps: int = 200
+    timeout_s: float | None = None
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    max_context_bytes: int = 262_144
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentLimits:
+    """Bounds of one agent; `None` is off."""
+
+    max_iterations: int = 8
+    token_budget: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPlan:
+    """How often a model call is attempted, on what, and the wait between: `backoff_s * 2**n`, capped."""
+
+    attempts: int = 1
+    on: frozenset[str] = frozenset({"timeout", "error"})
+    backoff_s: float = 1.0
+    max_backoff_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPlan:
+    """Which model an agent calls: a preset of the project, or a provider string (`preset` is `None` then)."""
+
+    name: str
+    preset: AgentModel | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPlan:
+    """One entry of `tools[]`: the step it stands for, what the model is told, and how a call is handled."""
+
+    ref: str
+    spec: ToolSpec
+    arguments: ArgumentSchema
+    output_key: str | None = None
+    """Where the step declares to write: shown to the model when the call changed nothing."""
+    writes_context: bool = False
+    timeout_s: float | None = None
+    on_timeout: Literal["fail", "report"] = "fail"
+    max_result_chars: int = 8000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomePlan:
+    """How an agent's answer is read and where it goes."""
+
+    write: str
+    enum: tuple[str, ...] = ()
+    format: Literal["text", "json"] = "text"
+    map: Mapping[str, str] = field(default_factory=dict)
+    write_whole: bool = True
+    """Completion with `format: json`: whether the whole payload goes to `write` too."""
+    schema: ValueSchema | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPlan:
+    """An `Agent` step of either mode."""
+
+    mode: Literal["completion", "autonomous"]
+    model: ModelPlan
+    outcome: OutcomePlan
+    limits: AgentLimits
+    retry: RetryPlan
+    timeout_s: float
+    max_output_tokens: int | None = None
+    temperature: float | None = None
+    steering: Template | None = None
+    skills: tuple[Template, ...] = ()
+    context_injection: tuple[str, ...] = ()
+    system: Template | None = None
+    prompt: Template | None = None
+    tools: tuple[ToolPlan, ...] = ()
+    tool_error_policy: Literal["report", "fail"] = "report"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionalPlan:
+    """A custom node, found by name in the project's `nodes/` when the run starts."""
+
+    runner: str
+    params: TemplateTree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetPlan:
+    """Built-in `set`."""
+
+    values: TemplateTree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitPlan:
+    """Built-in `wait`."""
+
+    seconds: float | Template
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailPlan:
+    """Built-in `fail`."""
+
+    message: Template
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPlan:
+    """Built-in `log`."""
+
+    message: Template
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiCallPlan:
+    """An HTTP call; `spec` holds the literal settings, the trees what is rendered for each call."""
+
+    spec: ApiCallStep
+    url: Template
+    headers: TemplateTree
+    query: TemplateTree
+    body: TemplateTree | None
+    body_kind: Literal["json", "form", "body"] | None
+    idempotency_key: Template | None
+    allow_hosts: tuple[str, ...] = ()
+    deny_private: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionPlan:
+    """Router form 1: one typed comparison, to `true` or `false`."""
+
+    field: tuple[str, ...]
+    operator: str
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchPlan:
+    """Router form 2: a value as the signal; `default` when that value has no route."""
+
+    field: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhenPlan:
+    """Router form 3: the first expression that is true names the signal; `default` when none is."""
+
+    cases: tuple[tuple[Template, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponsePlan:
+    """The run's output: one key, or a mapping of names to dot paths."""
+
+    source: tuple[str, ...] | None = None
+    mapping: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+Action: TypeAlias = (
+    FunctionalPlan
+    | SetPlan
+    | WaitPlan
+    | FailPlan
+    | LogPlan
+    | ApiCallPlan
+    | ConditionPlan
+    | MatchPlan
+    | WhenPlan
+    | ResponsePlan
+    | AgentPlan
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepPlan:
+    """One step: what it does, and where each signal leads (`END` ends the run)."""
+
+    id: str
+    kind: str
+    action: Action
+    routes: Mapping[str, str]
+    next: str | None
+    """Where an unmapped `default` falls through to; `None` at the last step of the spine."""
+    effects: Effects
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionPlan:
+    """A workflow ready to run; it is shared by any number of runs at once, so nothing in it changes."""
+
+    workflow: str
+    schema_version: str
+    entry: str
+    steps: Mapping[str, StepPlan]
+    limits: RunLimits
+    input_schema: ValueSchema | None = None
+    output: tuple[str, ...] | None = None
+    nodes_dir: str | None = None
+    """The folder that custom nodes are imported from, when a run first needs one."""

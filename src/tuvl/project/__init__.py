@@ -1,0 +1,1 @@
+"""A folder on disk as one set of documents."""

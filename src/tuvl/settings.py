@@ -1,0 +1,54 @@
+"""Environment → frozen `Settings`; the only reader of `os.environ`."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from tuvl.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the environment may set, prefix `TUVL_`; durations are seconds."""
+
+    agent_tool_timeout_s: float = 300.0
+    """One tool call, when neither the tool nor its step says otherwise."""
+    agent_pause_max_s: float = 300.0
+    """A pause that lasts longer becomes an abort."""
+    env: Literal["development", "production"] = "development"
+
+
+def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings, from the process environment unless another is given; a bad value is a `ConfigError`."""
+    source = os.environ if environ is None else environ
+    return Settings(
+        agent_tool_timeout_s=_seconds(source, "TUVL_AGENT_TOOL_TIMEOUT_S", 300.0),
+        agent_pause_max_s=_seconds(source, "TUVL_AGENT_PAUSE_MAX_S", 300.0),
+        env=cast(Literal["development", "production"], _choice(source, "TUVL_ENV", ("development", "production"))),
+    )
+
+
+def environment() -> Mapping[str, str]:
+    """Return the process environment, for `${VAR}` in configuration fields."""
+    return os.environ
+
+
+def _seconds(source: Mapping[str, str], name: str, default: float) -> float:
+    text = source.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise ConfigError(f"{name}={text!r} is not a positive number of seconds; unset it or set e.g. {name}=300")
+    return value
+
+
+def _choice(source: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
+    text = source.get(name, "").strip() or allowed[0]
+    if text not in allowed:
+        raise ConfigError(f"{name}={text!r} is not one of {', '.join(allowed)}")
+    return text

@@ -1,0 +1,1 @@
+"""Text to data, with the place of every key and value."""

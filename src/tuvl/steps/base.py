@@ -1,0 +1,96 @@
+"""What a step runner is given and what it returns."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tuvl.clock import Clock
+from tuvl.control import RunControl
+from tuvl.events.types import EventBody
+from tuvl.llm.messages import ChatModel
+from tuvl.llm.meter import Meter
+from tuvl.plan.model import ExecutionPlan, ModelPlan, StepPlan
+from tuvl.principal import Principal
+from tuvl.settings import Settings
+from tuvl.values import JsonObject, JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFailure:
+    """Why a step ended abnormally: what `_last_error*` and the result's `error` show."""
+
+    type: str
+    message: str
+    detail: JsonObject = field(default_factory=dict)
+    cause: BaseException | None = None
+    """The original exception, for people who call tuvl from Python; never written anywhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult:
+    """How a step ended: its signal, the public context keys it sets, and what else the engine keeps of it."""
+
+    signal: str = "default"
+    delta: Mapping[str, JsonValue] = field(default_factory=dict)
+    engine_keys: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Keys with a leading `_` that the engine itself sets, e.g. `_api_status_code`."""
+    failure: StepFailure | None = None
+    output: JsonValue = None
+    has_output: bool = False
+    """A Response step sets `output`, which may be `null`."""
+    trace: tuple[JsonObject, ...] = ()
+    iteration_count: int | None = None
+
+
+class Dispatch(Protocol):
+    """Runs one step of the plan as a tool, on a context of its own; handed to the agent by the engine."""
+
+    async def __call__(self, ref: str, arguments: JsonObject) -> StepResult:
+        """Run the step `ref` with `arguments` laid over the public context. Never raises for a failed step."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunServices:
+    """What one run shares between its steps."""
+
+    run_id: str
+    plan: ExecutionPlan
+    settings: Settings
+    clock: Clock
+    control: RunControl
+    principal: Principal
+    meter: Meter
+    emit: Callable[[str | None, EventBody], None]
+    model_for: Callable[[ModelPlan], ChatModel]
+    """The model of a plan, made on first use and kept; raises `ConfigError` when it cannot be made."""
+    merge: Callable[[Mapping[str, JsonValue]], None]
+    """Applies a delta to the run's public context at once; used for tools with `writes_context`."""
+    dispatch: Dispatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepScope:
+    """One execution of one step.
+
+    `values` is what templates and nodes see: the public context, for a tool call with the arguments laid over it
+    (also as `args`), plus the engine keys a fallback step may read. Its values are shared: copy before changing.
+    """
+
+    step: StepPlan
+    services: RunServices
+    values: Mapping[str, JsonValue]
+    args: JsonObject | None = None
+
+    @property
+    def public(self) -> JsonObject:
+        """The part of `values` without engine keys and without `args`."""
+        return {key: value for key, value in self.values.items() if not key.startswith("_") and key != "args"}
+
+
+class StepRunner(Protocol):
+    """Runs the steps of one kind. Raises `StepError` for a failed step; keeps nothing between runs."""
+
+    async def __call__(self, scope: StepScope) -> StepResult:
+        """Run one step."""
+        ...

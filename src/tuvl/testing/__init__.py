@@ -1,0 +1,1 @@
+"""Fakes for the tests of people who build on tuvl."""

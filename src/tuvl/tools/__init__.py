@@ -1,0 +1,1 @@
+"""What stands between a model's tool call and the step that serves it."""

@@ -1,0 +1,176 @@
+"""The value types every layer shares, and the few pure operations on them; imports nothing of ours."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import TypeAlias
+from uuid import UUID
+
+JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonObject: TypeAlias = "dict[str, JsonValue]"
+KeyPath: TypeAlias = "tuple[str | int, ...]"
+
+MAX_DEPTH = 64
+"""Nesting past which a value is refused: deeper than any honest payload, shallower than any recursion limit."""
+
+
+class NotJsonError(ValueError):
+    """A value that has no JSON form: a cycle, a too deep nesting, an unknown type; the message names the place."""
+
+
+def copy_json(value: JsonValue) -> JsonValue:
+    """Copy a JSON value; several times faster than `copy.deepcopy`, since JSON has neither cycles nor identity."""
+    if isinstance(value, dict):
+        return {key: copy_json(item) if isinstance(item, dict | list) else item for key, item in value.items()}
+    if isinstance(value, list):
+        return [copy_json(item) if isinstance(item, dict | list) else item for item in value]
+    return value
+
+
+def to_json(value: object, *, where: str = "value") -> JsonValue:
+    """Turn what Python code returned into a JSON value of its own (nothing is shared with the argument).
+
+    Dates, decimals, UUIDs, bytes, sets, enums, dataclasses and pydantic models have one fixed form each. Cycles,
+    nesting past `MAX_DEPTH`, non-finite numbers, lone surrogates and other types raise `NotJsonError`.
+    """
+    return _to_json(value, where, 0)
+
+
+def _to_json(value: object, where: str, depth: int) -> JsonValue:
+    if value is None or value is True or value is False:
+        return value  # type: ignore[return-value]  # `is True` does not narrow `object` to bool
+    kind = type(value)
+    if kind is str:
+        return _checked_text(value, where)  # type: ignore[arg-type]
+    if kind is int:
+        return value  # type: ignore[return-value]
+    if kind is float:
+        return _finite(value, where)  # type: ignore[arg-type]
+    if depth >= MAX_DEPTH:
+        raise NotJsonError(f"{where} is nested deeper than {MAX_DEPTH} levels, or contains itself")
+    if isinstance(value, Mapping):
+        return {
+            _key(key, where): _to_json(item, f"{where}.{key}" if depth < 4 else where, depth + 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_to_json(item, f"{where}[{index}]" if depth < 4 else where, depth + 1) for index, item in enumerate(value)]
+    return _to_json_special(value, where, depth)
+
+
+def _to_json_special(value: object, where: str, depth: int) -> JsonValue:
+    if isinstance(value, Enum):
+        return _to_json(value.value, where, depth + 1)
+    if isinstance(value, str):
+        return _checked_text(str(value), where)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return _finite(float(value), where)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Decimal | UUID):
+        return str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _text_of_bytes(bytes(value))
+    if isinstance(value, set | frozenset):
+        items = [_to_json(item, where, depth + 1) for item in value]
+        return sorted(items, key=lambda item: json.dumps(item, sort_keys=True))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return _to_json(fields, where, depth)
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return _to_json(dump(), where, depth + 1)
+    raise NotJsonError(f"{where} is of type {type(value).__name__!r}, which has no JSON form")
+
+
+def _key(key: object, where: str) -> str:
+    if isinstance(key, str):
+        return _checked_text(str(key), where)
+    if isinstance(key, bool) or key is None:
+        return json.dumps(key)
+    if isinstance(key, int | float | UUID | Decimal | date):
+        return str(key)
+    raise NotJsonError(f"{where} has a key of type {type(key).__name__!r}; keys are strings")
+
+
+def _finite(value: float, where: str) -> float:
+    if not math.isfinite(value):
+        raise NotJsonError(f"{where} is {value}, which JSON cannot hold")
+    return value
+
+
+def _checked_text(value: str, where: str) -> str:
+    if value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise NotJsonError(f"{where} holds a lone surrogate, which is not text") from None
+    return value
+
+
+def _text_of_bytes(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.hex()
+
+
+def dump_json(value: JsonValue) -> str:
+    """Write a JSON value as compact text, non-ASCII kept as it is."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def json_size(value: JsonValue) -> int:
+    """Size of a JSON value in bytes of UTF-8, written compactly."""
+    text = dump_json(value)
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def canonical(value: JsonValue) -> str:
+    """One text for equal JSON values: keys sorted, and 1 told from 1.0."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def truncate(text: str, cap: int) -> tuple[str, bool]:
+    """Cut `text` to at most `cap` characters, marker included; the flag says whether it was cut."""
+    if len(text) <= cap:
+        return text, False
+    marker = f"\n[cut: {len(text)} characters in full]"
+    if len(marker) >= cap:
+        return text[:cap], True
+    return text[: cap - len(marker)] + marker, True
+
+
+def shorten(text: str, cap: int = 200) -> str:
+    """Make one short line of a text, for a message a person reads."""
+    line = " ".join(text.split())
+    return line if len(line) <= cap else line[: cap - 1] + "…"
+
+
+def dig(value: JsonValue, path: Sequence[str]) -> JsonValue:
+    """Follow a dot path through mappings and lists; numeric segments index lists. Raises `KeyError` with the segment."""
+    for segment in path:
+        if isinstance(value, dict) and segment in value:
+            value = value[segment]
+        elif isinstance(value, list) and segment.isdecimal() and int(segment) < len(value):
+            value = value[int(segment)]
+        else:
+            raise KeyError(segment)
+    return value
+
+
+def format_path(path: KeyPath) -> str:
+    """Write a key path the way people do: `spec.steps[2].agent.model`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
