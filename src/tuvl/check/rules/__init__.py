@@ -1,0 +1,1 @@
+"""A rule a file; `ALL_RULES` is the register."""
