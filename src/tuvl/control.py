@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from tuvl.errors import StepError
 
 
-class Aborted(StepError):  # noqa: N818 - it is an end of a run, not a fault
+class Aborted(StepError):
     """The run was told to stop; leaves on the reserved signal `aborted`."""
 
     def __init__(self, reason: str) -> None:

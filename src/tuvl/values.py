@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TypeAlias
 from uuid import UUID
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
 KeyPath: TypeAlias = "tuple[str | int, ...]"
 
@@ -58,7 +58,9 @@ def _to_json(value: object, where: str, depth: int) -> JsonValue:
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_to_json(item, f"{where}[{index}]" if depth < 4 else where, depth + 1) for index, item in enumerate(value)]
+        return [
+            _to_json(item, f"{where}[{index}]" if depth < 4 else where, depth + 1) for index, item in enumerate(value)
+        ]
     return _to_json_special(value, where, depth)
 
 
@@ -131,8 +133,7 @@ def dump_json(value: JsonValue) -> str:
 
 def json_size(value: JsonValue) -> int:
     """Size of a JSON value in bytes of UTF-8, written compactly."""
-    text = dump_json(value)
-    return len(text) if text.isascii() else len(text.encode())
+    return _bytes(dump_json(value))
 
 
 def canonical(value: JsonValue) -> str:
@@ -140,14 +141,22 @@ def canonical(value: JsonValue) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def truncate(text: str, cap: int) -> tuple[str, bool]:
-    """Cut `text` to at most `cap` characters, marker included; the flag says whether it was cut."""
-    if len(text) <= cap:
+def truncate(text: str, max_chars: int, max_bytes: int | None = None) -> tuple[str, bool]:
+    """Cut `text` to so many characters and bytes of UTF-8, marker included; the flag says whether it was cut."""
+    if len(text) <= max_chars and (max_bytes is None or _bytes(text) <= max_bytes):
         return text, False
     marker = f"\n[cut: {len(text)} characters in full]"
-    if len(marker) >= cap:
-        return text[:cap], True
-    return text[: cap - len(marker)] + marker, True
+    if len(marker) > max_chars or (max_bytes is not None and len(marker) > max_bytes):
+        marker = ""
+    head = text[: max_chars - len(marker)]
+    if max_bytes is not None and _bytes(head) > max_bytes - len(marker):
+        # Cutting bytes may split a character; the broken rest of it is left out.
+        head = head.encode()[: max_bytes - len(marker)].decode(errors="ignore")
+    return head + marker, True
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def shorten(text: str, cap: int = 200) -> str:
@@ -157,7 +166,7 @@ def shorten(text: str, cap: int = 200) -> str:
 
 
 def dig(value: JsonValue, path: Sequence[str]) -> JsonValue:
-    """Follow a dot path through mappings and lists; numeric segments index lists. Raises `KeyError` with the segment."""
+    """Follow a dot path; numeric segments index lists. Raises `KeyError` with the segment that is not there."""
     for segment in path:
         if isinstance(value, dict) and segment in value:
             value = value[segment]

@@ -23,8 +23,8 @@ class StepStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IterationFinished:
-    """One turn of an agent ended: its model call and the tools it asked for."""
+class Iteration:
+    """One turn of an agent: its model has replied, and asks for so many tools."""
 
     type: ClassVar[str] = "iteration"
     iteration: int
@@ -97,7 +97,7 @@ EventBody: TypeAlias = (
     RunStarted
     | StepStarted
     | ModelCallStarted
-    | IterationFinished
+    | Iteration
     | ToolCallStarted
     | ToolCallFinished
     | AgentEnded

@@ -73,7 +73,8 @@ class Meter:
             counted = tokens = 0
         tokens += sum(estimate_tokens(message) for message in request.messages[counted:])
         self._seen = [len(request.messages), tokens]
-        return tokens + sum(len(str(tool.parameters)) + len(tool.description) for tool in request.tools) // CHARACTERS_PER_TOKEN
+        offered = sum(len(str(tool.parameters)) + len(tool.description) for tool in request.tools)
+        return tokens + offered // CHARACTERS_PER_TOKEN
 
 
 def sane_usage(usage: Usage | None) -> Usage | None:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from tuvl.llm.messages import ToolSpec
 from tuvl.spec.kinds import ApiCallStep
 from tuvl.spec.llm import AgentModel
 from tuvl.templating.render import Template, TemplateTree
-from tuvl.tools.schema import ArgumentSchema, ValueSchema
+from tuvl.tools.schema import ValueSchema
+from tuvl.tools.tool import ArgValidation, ToolPlan
 from tuvl.values import JsonValue
 
 Effects = Literal["read", "write"]
@@ -31,6 +31,14 @@ class AgentLimits:
 
     max_iterations: int = 8
     token_budget: int | None = None
+    cost_budget_usd: float | None = None
+    budget_check: Literal["turn_start", "after_call"] = "turn_start"
+    max_wall_clock_s: float | None = None
+    max_tool_calls: int | None = None
+    max_calls_per_turn: int | None = None
+    max_consecutive_tool_failures: int | None = None
+    max_repeated_calls: int | None = None
+    answer_retries: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +57,6 @@ class ModelPlan:
 
     name: str
     preset: AgentModel | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolPlan:
-    """One entry of `tools[]`: the step it stands for, what the model is told, and how a call is handled."""
-
-    ref: str
-    spec: ToolSpec
-    arguments: ArgumentSchema
-    output_key: str | None = None
-    """Where the step declares to write: shown to the model when the call changed nothing."""
-    writes_context: bool = False
-    timeout_s: float | None = None
-    on_timeout: Literal["fail", "report"] = "fail"
-    max_result_chars: int = 8000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +91,8 @@ class AgentPlan:
     prompt: Template | None = None
     tools: tuple[ToolPlan, ...] = ()
     tool_error_policy: Literal["report", "fail"] = "report"
+    arg_validation: ArgValidation = "strict"
+    dedup_within_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,95 @@
+"""What happened in one agent run, in order: assistant turns, calls, results. Kept for the trace of an abnormal end."""
+
+from tuvl.agent.decide import CallTools, NextMove
+from tuvl.agent.exits import Exit
+from tuvl.llm.messages import ModelReply, Usage
+from tuvl.redaction import redact
+from tuvl.tools.result import Observation
+from tuvl.values import JsonObject, JsonValue
+
+
+class Transcript:
+    """The trace of one agent run; every call in it has exactly one result once it is closed."""
+
+    def __init__(self, step_id: str) -> None:
+        self.entries: list[JsonObject] = []
+        self._step_id = step_id
+        self._open: dict[str, str] = {}
+        self._turn = 0
+
+    def reply(self, turn: int, reply: ModelReply, usage: Usage, duration_ms: float) -> None:
+        """Record an assistant turn as it came, arguments raw."""
+        self._turn = turn
+        entry: JsonObject = {
+            "content": reply.message.content,
+            "finish_reason": reply.finish_reason,
+            "usage": {
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+                "total_tokens": usage.total_tokens,
+                "cost_usd": usage.cost_usd,
+                "estimated": usage.estimated,
+            },
+            "duration_ms": round(duration_ms, 3),
+        }
+        if reply.message.tool_calls:
+            entry["tool_calls"] = [
+                {"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.message.tool_calls
+            ]
+        self._add("assistant", entry)
+
+    def move(self, move: NextMove) -> None:
+        """Record the calls that a turn asks for, with the ids under which they are answered."""
+        if isinstance(move, CallTools):
+            for call in move.calls:
+                self._open[call.id] = call.name
+                entry: JsonObject = {"call_id": call.id, "tool": call.name, "arguments": call.arguments.values}
+                if call.arguments.problem is not None:
+                    entry["problem"] = call.arguments.problem
+                self._add("tool_call", entry)
+
+    def observation(self, observation: Observation) -> None:
+        """Record one answered call: what the model read, and how long it was in full."""
+        self._open.pop(observation.call_id, None)
+        entry: JsonObject = {
+            "call_id": observation.call_id,
+            "tool": observation.tool,
+            "signal": observation.signal,
+            "content": observation.content,
+            "size": observation.size,
+            "truncated": observation.truncated,
+            "duration_ms": round(observation.duration_ms, 3),
+        }
+        if observation.duplicate:
+            entry["duplicate"] = True
+        if observation.failure is not None:
+            entry["error"] = {
+                "type": observation.failure.type,
+                "message": redact(observation.failure.message),
+                "detail": observation.failure.detail,
+            }
+        self._add("tool_result", entry)
+
+    def close(self, ended: Exit) -> None:
+        """Give every unanswered call its result, and say how the run ended."""
+        for call_id, tool in self._open.items():
+            self._add(
+                "tool_result",
+                {
+                    "call_id": call_id,
+                    "tool": tool,
+                    "signal": "error",
+                    "content": None,
+                    "size": 0,
+                    "truncated": False,
+                    "not_run": f"not run: {ended.signal}",
+                },
+            )
+        self._open.clear()
+        entry: JsonObject = {"signal": ended.signal}
+        if ended.reason is not None:
+            entry |= {"error_type": ended.reason.type, "message": ended.reason.message}
+        self._add("outcome", entry)
+
+    def _add(self, type: str, entry: dict[str, JsonValue]) -> None:
+        self.entries.append({"step": self._step_id, "type": type, "iteration": self._turn, **entry})

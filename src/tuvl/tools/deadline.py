@@ -1,0 +1,54 @@
+"""A hard deadline for guest code: what ignores its cancellation is abandoned after a grace, never waited for."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+GRACE_S = 5.0
+"""How long cancelled code may take to clean up, in seconds."""
+
+
+class DeadlineExceededError(Exception):
+    """The code did not finish in time."""
+
+
+class GuestCancelledError(Exception):
+    """The code cancelled itself: nobody else asked for it."""
+
+
+async def run_with_deadline(
+    work: Coroutine[object, object, Result], timeout_s: float, *, grace_s: float = GRACE_S
+) -> Result:
+    """Await `work` for at most `timeout_s` seconds, in a task of its own.
+
+    Raises `DeadlineExceededError` after that. A cancellation of the caller cancels the work, gives it the same grace
+    and then passes on; a late result of abandoned work is dropped.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait((task,), timeout=timeout_s)
+    except asyncio.CancelledError:
+        await _stop(task, grace_s)
+        raise
+    if not task.done():
+        await _stop(task, grace_s)
+        raise DeadlineExceededError
+    if task.cancelled():
+        raise GuestCancelledError
+    return task.result()
+
+
+async def _stop(task: asyncio.Future[Result], grace_s: float) -> None:
+    task.cancel()
+    try:
+        await asyncio.wait((task,), timeout=grace_s)
+    finally:
+        # Whether it ended in time or not, nobody reads its outcome any more; asyncio would complain otherwise.
+        task.add_done_callback(_discard)
+
+
+def _discard(task: asyncio.Future[Result]) -> None:
+    if not task.cancelled():
+        task.exception()

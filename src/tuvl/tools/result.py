@@ -1,0 +1,50 @@
+"""What a model reads of a tool call: JSON text, cut to the cap, with the size in full kept for the trace."""
+
+from dataclasses import dataclass
+
+from tuvl.llm.messages import Message
+from tuvl.redaction import redact
+from tuvl.tools.tool import ToolFailure, ToolOutcome, ToolPlan
+from tuvl.values import JsonValue, dump_json, shorten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One answered call. `size` counts the characters before the cut; `duplicate` calls were not run at all."""
+
+    call_id: str
+    tool: str
+    content: str
+    size: int
+    truncated: bool = False
+    signal: str = "default"
+    failure: ToolFailure | None = None
+    duplicate: bool = False
+    duration_ms: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        """Whether the model was told that the call did not work."""
+        return self.failure is not None
+
+    @property
+    def message(self) -> Message:
+        """The message that answers the call."""
+        return Message(role="tool", content=self.content, tool_call_id=self.call_id, name=self.tool)
+
+
+def result_text(tool: ToolPlan, outcome: ToolOutcome) -> str:
+    """Write what the model sees: the failure, else what the tool changed, else `null`."""
+    if outcome.failure is not None:
+        return failure_text(outcome.failure)
+    if outcome.delta:
+        return dump_json(dict(outcome.delta))
+    if tool.kind == "Router":  # a router changes nothing; its signal is its answer
+        return dump_json({"signal": outcome.signal})
+    return "null"
+
+
+def failure_text(failure: ToolFailure) -> str:
+    """Write a failure as the model reads it: type and message, secrets removed."""
+    shown: dict[str, JsonValue] = {"type": failure.type, "message": shorten(redact(failure.message), 500)}
+    return dump_json({"error": shown})

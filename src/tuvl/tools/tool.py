@@ -1,0 +1,54 @@
+"""One tool as a plan holds it, and what its step gives back when it is called."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from tuvl.llm.messages import ToolSpec
+from tuvl.tools.schema import ValueSchema
+from tuvl.values import JsonObject, JsonValue
+
+ArgValidation = Literal["strict", "lenient", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPlan:
+    """One entry of `tools[]`: the step it stands for, what the model is told, and how a call is handled."""
+
+    ref: str
+    kind: str
+    spec: ToolSpec
+    arguments: ValueSchema
+    writes_context: bool = False
+    timeout_s: float | None = None
+    on_timeout: Literal["fail", "report"] = "fail"
+    max_calls: int | None = None
+    max_result_chars: int = 8000
+    max_result_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFailure:
+    """Why a tool call did not work, as the model and the trace read it. A value, not an exception."""
+
+    type: str
+    message: str
+    detail: JsonObject = field(default_factory=dict)
+    cause: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutcome:
+    """What a tool's step gave back: its signal, the context keys it changed, or its failure."""
+
+    signal: str = "default"
+    delta: Mapping[str, JsonValue] = field(default_factory=dict)
+    failure: ToolFailure | None = None
+
+
+class ToolDispatch(Protocol):
+    """Runs a tool's step; a failed step is an outcome, not an exception."""
+
+    async def __call__(self, ref: str, arguments: JsonObject) -> ToolOutcome:
+        """Run the step `ref` with these arguments."""
+        ...
