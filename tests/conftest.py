@@ -1,0 +1,30 @@
+"""What every test run shares: the switch that makes a skipped test a failure."""
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--forbid-skips",
+        action="store_true",
+        help="fail the run when a test was skipped: CI has everything the tests need",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.config.getoption("--forbid-skips") and skipped(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if config.getoption("--forbid-skips") and (reports := skipped(config)):
+        terminalreporter.section("skipped tests are forbidden here", red=True)
+        for report in reports:
+            terminalreporter.line(report.nodeid)
+
+
+def skipped(config: pytest.Config) -> list[pytest.TestReport]:
+    # Under pytest-xdist only the controlling process has a terminal reporter, and it gets every worker's reports.
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    return [] if reporter is None else reporter.stats.get("skipped", [])
