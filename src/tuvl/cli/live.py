@@ -1,0 +1,177 @@
+"""What a person sees of a run on stderr: one calm status line on a terminal, plain lines elsewhere."""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Literal, Protocol, TextIO
+
+from tuvl.cli.progress import Progress
+from tuvl.cli.wording import count, step_line
+from tuvl.events.types import Event, Iteration, StepFinished
+from tuvl.spec.signals import RESERVED_EXITS
+
+REPAINT_EVERY_S = 0.25
+
+Mark = Literal["good", "bad", "now"]
+
+_CLEAR_TO_END = "\x1b[K"
+_MARKS: dict[Mark, tuple[str, str]] = {"good": ("✓", "+"), "bad": ("✗", "x"), "now": ("›", ">")}
+_COLOURS: dict[Mark, str] = {"good": "32", "bad": "31", "now": "36"}
+_ASCII = str.maketrans({"·": ",", "→": ">", "…": "~"})
+_FALLBACK_COLUMNS = 80
+_LEAST_COLUMNS = 20
+
+
+class View(Protocol):
+    """A sink of events that also prints what the command has to say, without getting into its own way."""
+
+    def accept(self, event: Event) -> None:
+        """Follow one event."""
+        ...
+
+    def say(self, line: str, *, mark: Mark = "good") -> None:
+        """Print a line that stays."""
+        ...
+
+    def tick(self) -> None:
+        """Show that time passes; called every `REPAINT_EVERY_S` seconds."""
+        ...
+
+    def close(self) -> None:
+        """End the view of the run; `say` still works."""
+        ...
+
+
+class LiveStatus:
+    """A terminal: what has ended stays as lines, what goes on is one line that is written over."""
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        colour: bool,
+        now: Callable[[], float] = time.monotonic,
+        columns: int | None = None,
+    ) -> None:
+        self._stream = stream
+        self._colour = colour
+        self._ascii = not _can_write(stream, "✓✗›·→…")
+        self._now = now
+        self._columns = columns
+        self._began = now()
+        self._painted = ""
+        self._open = True
+        self._progress = Progress()
+
+    def accept(self, event: Event) -> None:
+        """Follow one event."""
+        self._progress.follow(event)
+        if isinstance(event.body, StepFinished):
+            progress = self._progress
+            line = step_line(progress.step, event.body, turns=progress.turn, tool_calls=progress.tool_calls)
+            self.say(line, mark="bad" if event.body.signal in RESERVED_EXITS else "good")
+        else:
+            self.tick()
+
+    def say(self, line: str, *, mark: Mark = "good") -> None:
+        """Print a line that stays, whole: a terminal wraps it where it is narrow."""
+        self._painted = ""
+        self._write(f"\r{self._dressed(mark, line)}{_CLEAR_TO_END}\n")
+
+    def tick(self) -> None:
+        """Repaint the status line, when it says something new."""
+        if not self._open:
+            return
+        status = self._progress.status(self._now() - self._began)
+        # One column for the mark, one for its space, and one left free: a full line makes some terminals scroll.
+        line = _cut(status, self._width() - 3)
+        if line != self._painted:
+            self._painted = line
+            # Written over and then cleared to its end, in one write: the line never goes blank in between.
+            self._write(f"\r{self._dressed('now', line)}{_CLEAR_TO_END}")
+
+    def close(self) -> None:
+        """Wipe the status line; it is not painted again."""
+        if self._open and self._painted:
+            self._write(f"\r{_CLEAR_TO_END}")
+        self._open = False
+
+    def _dressed(self, mark: Mark, line: str) -> str:
+        sign = _MARKS[mark][self._ascii]
+        if self._ascii:
+            line = line.translate(_ASCII)
+        return f"\x1b[{_COLOURS[mark]}m{sign}\x1b[0m {line}" if self._colour else f"{sign} {line}"
+
+    def _width(self) -> int:
+        return max(_columns_of(self._stream) if self._columns is None else self._columns, _LEAST_COLUMNS)
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:
+            # The terminal is gone; the run is not.
+            self._open = False
+
+
+class PlainLines:
+    """A log or a pipe: one line for each turn of an agent and each step that ended, without control codes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._ascii = not _can_write(stream, "·→…")
+        self._progress = Progress()
+
+    def accept(self, event: Event) -> None:
+        """Follow one event."""
+        progress = self._progress
+        progress.follow(event)
+        match event.body:
+            case Iteration() as body:
+                calls = count(body.tool_calls, "tool call")
+                self.say(f"{progress.step}: turn {body.iteration} · {calls} · {count(progress.tokens, 'token')}")
+            case StepFinished() as body:
+                self.say(step_line(progress.step, body, turns=progress.turn, tool_calls=progress.tool_calls))
+            case _:
+                pass
+
+    def say(self, line: str, *, mark: Mark = "good") -> None:
+        """Print a line; the mark is for terminals."""
+        try:
+            self._stream.write(f"tuvl: {line.translate(_ASCII) if self._ascii else line}\n")
+            self._stream.flush()
+        except OSError:
+            # Nobody reads any more; the run goes on.
+            return
+
+    def tick(self) -> None:
+        """Do nothing: lines are not repainted."""
+
+    def close(self) -> None:
+        """Do nothing: nothing is left behind."""
+
+
+def view_for(stream: TextIO, environ: Mapping[str, str]) -> View:
+    """Return the view that suits a stream; `NO_COLOR` takes the colours, `TERM=dumb` the repainting."""
+    if not stream.isatty() or environ.get("TERM", "") in {"", "dumb"}:
+        return PlainLines(stream)
+    return LiveStatus(stream, colour=not environ.get("NO_COLOR"))
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def _columns_of(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _FALLBACK_COLUMNS
+    except OSError:
+        return _FALLBACK_COLUMNS
+
+
+def _can_write(stream: TextIO, sample: str) -> bool:
+    try:
+        sample.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -1,0 +1,69 @@
+"""How durations, money, counts and the ends of runs are worded for people."""
+
+from tuvl.events.types import StepFinished
+from tuvl.values import JsonObject, JsonValue
+
+
+def seconds(value: float) -> str:
+    """Write a duration the way people say it: `12 ms`, `4.2 s`, `3 min 05 s`."""
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    if value < 60:
+        return f"{value:.1f} s"
+    return f"{int(value // 60)} min {int(value % 60):02d} s"
+
+
+def cost(usd: float | None) -> str:
+    """Write dollars with as many digits as they need; an unknown cost is said to be unknown."""
+    if usd is None:
+        return "cost unknown"
+    return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
+
+
+def count(number: int, noun: str) -> str:
+    """Write `1 turn`, `2 turns`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def step_line(step: str, body: StepFinished, *, turns: int, tool_calls: int) -> str:
+    """Say in one line how a step ended."""
+    parts = [f"{step} ({body.kind}) → {body.signal}"]
+    if turns:
+        parts.append(count(turns, "turn"))
+    if tool_calls:
+        parts.append(count(tool_calls, "tool call"))
+    parts.append(seconds(body.duration_ms / 1000))
+    return " · ".join(parts)
+
+
+def summary(document: JsonObject) -> str:
+    """Say in one line how a run ended, from its result document: status, signal, and what it used."""
+    parts = [f"{document['status']} on {document['signal']!r}" if document.get("signal") else f"{document['status']}"]
+    used = document.get("usage")
+    usage = used if isinstance(used, dict) else {}
+    if calls := _whole(usage.get("llm_calls")):
+        parts.append(count(calls, "model call"))
+    if calls := _whole(usage.get("tool_calls")):
+        parts.append(count(calls, "tool call"))
+    if tokens := _whole(usage.get("total_tokens")):
+        parts.append(("about " if usage.get("estimated") else "") + count(tokens, "token"))
+        parts.append(cost(_number(usage.get("cost_usd"))))
+    parts.append(seconds((_number(document.get("duration_ms")) or 0.0) / 1000))
+    return " · ".join(parts)
+
+
+def reason(document: JsonObject) -> str | None:
+    """Say in one line why a run has an `error`; `None` when it has none."""
+    error = document.get("error")
+    if not isinstance(error, dict):
+        return None
+    place = f"step {error['step']!r}: " if error.get("step") else ""
+    return f"{place}{error.get('message')} ({error.get('type')})"
+
+
+def _whole(value: JsonValue) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _number(value: JsonValue) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
