@@ -1,0 +1,52 @@
+# Needs make and Python 3.11 or newer; everything else is installed into .venv.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PINS := requirements/constraints.txt
+INSTALL := PYTHON=$(PYTHON) VENV=$(VENV) requirements/install.sh
+CODE := src tests nodes demo benchmarks
+
+.PHONY: help demo test lint format type docs docs-check bench constraints build all clean
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/.runtime ## validate the example and run three tickets, offline
+	@$(BIN)/python demo/run_demo.py
+
+test: $(VENV)/.dev ## run every test
+	@$(BIN)/pytest -n auto $(PYTEST_FLAGS)
+
+lint: $(VENV)/.dev ## look for mistakes and bad habits
+	@$(BIN)/ruff check $(CODE)
+	@$(BIN)/ruff format --check $(CODE)
+
+format: $(VENV)/.dev ## mend what can be mended
+	@$(BIN)/ruff check --fix $(CODE)
+	@$(BIN)/ruff format $(CODE)
+
+type: $(VENV)/.dev ## check the types
+	@$(BIN)/mypy
+
+bench: $(VENV)/.dev ## measure, and write benchmarks/RESULTS.md
+	@$(BIN)/python -m benchmarks
+
+constraints: $(VENV)/.dev ## pin the newest versions that fit together
+	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --upgrade --no-header --no-annotate -q -o $(PINS)
+
+all: lint type test docs-check demo ## everything CI does
+
+clean: ## remove what was made here, the environment included
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .tuvl
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.runtime: pyproject.toml $(PINS) requirements/install.sh
+	@echo "installing tuvl into $(VENV)"
+	@$(INSTALL) runtime
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(PINS) requirements/install.sh
+	@echo "installing tuvl and its development tools into $(VENV)"
+	@$(INSTALL) dev
+	@touch $@ $(VENV)/.runtime
