@@ -121,7 +121,7 @@ class Toolbox:
         outcome = await self._run_in_time(tool, values)
         if tool.writes_context and outcome.failure is None:
             # Only here, past the deadline: what an abandoned tool comes back with later is void.
-            self._merge(outcome.delta)
+            outcome = self._merged(outcome)
         text = await self._gate.observation(result_text(tool, outcome))
         content, truncated = truncate(text, tool.max_result_chars, tool.max_result_bytes)
         duration_ms = (self._clock.monotonic() - started) * 1000
@@ -148,6 +148,13 @@ class Toolbox:
             if tool.on_timeout == "fail":
                 raise StepError(message, type="tool_timeout", detail={"tool": tool.ref}) from None
             return _failed("timeout", message)
+
+    def _merged(self, outcome: ToolOutcome) -> ToolOutcome:
+        try:
+            self._merge(outcome.delta)
+        except StepError as error:  # the run's context cannot take it: the tool did not work
+            return _failed(error.type, error.message)
+        return outcome
 
     def _fail_if_told_to(self, observation: Observation) -> None:
         failure = observation.failure
