@@ -1,0 +1,217 @@
+"""The documents of one project as plain data, each file read and parsed when something first asks for it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tuvl.artifacts.registry import ArtifactRegistry, ArtifactView, prose_artifact, structured_artifact
+from tuvl.errors import UsageError
+from tuvl.project.layout import PROJECT_FILE, absolute, is_prose, walk
+from tuvl.project.loading import LoadedFile, display_name, parse_markdown, parse_yaml, read_file
+from tuvl.source.document import Document
+
+if TYPE_CHECKING:
+    from tuvl.analysis.nodes import NodeFacts, NodeProblem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodesView:
+    """The custom nodes of a project, read from the syntax of `nodes/*.py`."""
+
+    folder: Path
+    declared: "Mapping[str, NodeFacts]"
+    """Node name → what it declares; of a name declared twice, the first."""
+    problems: "tuple[NodeProblem, ...]"
+
+
+class ProjectIndex:
+    """A project on disk. Nothing is read before it is asked for, and nothing is read twice.
+
+    Documents with `enabled: false` are left out of every lookup. Files that cannot be read are left out and named in
+    `unreadable`.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = absolute(root)
+        self.unreadable: list[str] = []
+        """One message for each file or folder that could not be read so far."""
+        self._raw: dict[Path, bytes | None] = {}
+        self._loaded: dict[Path, LoadedFile | None] = {}
+        self._by_kind: dict[str, tuple[Document, ...]] = {}
+        self._by_name: dict[str, Mapping[str, Document]] = {}
+
+    # ---- files -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def paths(self) -> tuple[Path, ...]:
+        """All files of the project that may hold documents, in a fixed order."""
+        return tuple(walk(self.root, prose=self.folder("artifacts"), on_error=self._unlisted))
+
+    def files(self) -> tuple[LoadedFile, ...]:
+        """All files of the project, parsed."""
+        return tuple(self._parsed(lambda path: True))
+
+    def load(self, path: Path) -> LoadedFile | None:
+        """Return one file, parsed; `None` when it cannot be read. It need not lie in the project."""
+        path = absolute(path)
+        if path not in self._loaded:
+            raw = self._read(path)
+            parse = parse_markdown if is_prose(path) else parse_yaml
+            self._loaded[path] = None if raw is None else parse(path, raw)
+        return self._loaded[path]
+
+    def relative(self, path: Path) -> str:
+        """How messages call a file."""
+        return display_name(path)
+
+    def folder(self, name: str) -> Path:
+        """Return one of the project's folders, by its usual name; `tuvl.yaml` may call it otherwise."""
+        folders = _mapping(_mapping(self.config.get("spec")).get("folders"))
+        chosen = folders.get(name)
+        return self.root / (chosen if isinstance(chosen, str) and chosen else name)
+
+    def _parsed(self, wanted: Callable[[Path], bool]) -> Iterator[LoadedFile]:
+        for path in self.paths:
+            if wanted(path):
+                loaded = self.load(path)
+                if loaded is not None:
+                    yield loaded
+
+    def _read(self, path: Path) -> bytes | None:
+        if path not in self._raw:
+            try:
+                self._raw[path] = read_file(path)
+            except UsageError as error:
+                self.unreadable.append(str(error))
+                self._raw[path] = None
+        return self._raw[path]
+
+    def _unlisted(self, error: OSError) -> None:
+        reason = (error.strerror or type(error).__name__).lower()
+        self.unreadable.append(f"cannot read {display_name(Path(error.filename or self.root))!r}: {reason}")
+
+    def _mentions(self, path: Path, word: bytes) -> bool:
+        raw = self._read(path)
+        return raw is not None and word in raw
+
+    # ---- documents ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def config_document(self) -> Document | None:
+        """The `kind: ProjectConfig` document of `tuvl.yaml`, when there is one."""
+        path = self.root / PROJECT_FILE
+        loaded = self.load(path) if path.is_file() else None
+        documents = loaded.documents if loaded is not None else ()
+        return next((document for document in documents if document.kind == "ProjectConfig"), None)
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        """Data of the `ProjectConfig` document (its settings stand under `spec`), or an empty mapping."""
+        return _mapping(self.config_document.data) if self.config_document is not None else {}
+
+    def documents(self, kind: str) -> tuple[Document, ...]:
+        """Return the enabled documents of one kind, in the order of their files."""
+        if kind not in self._by_kind:
+            # A file that does not hold the word cannot hold the kind, and is not parsed for it.
+            word = kind.encode()
+            files = self._parsed(lambda path: not is_prose(path) and self._mentions(path, word))
+            self._by_kind[kind] = tuple(
+                document
+                for loaded in files
+                for document in loaded.documents
+                if document.kind == kind and _mapping(document.data).get("enabled", True) is not False
+            )
+        return self._by_kind[kind]
+
+    def named(self, kind: str) -> Mapping[str, Document]:
+        """Return the enabled documents of one kind by `metadata.name`; of a name used twice, the first."""
+        if kind not in self._by_name:
+            table: dict[str, Document] = {}
+            for document in self.documents(kind):
+                name = _mapping(_mapping(document.data).get("metadata")).get("name")
+                if isinstance(name, str):
+                    table.setdefault(name, document)
+            self._by_name[kind] = table
+        return self._by_name[kind]
+
+    def workflow(self, name: str) -> Document | None:
+        """Return the workflow of that name."""
+        return self.named("Workflow").get(name)
+
+    @property
+    def presets(self) -> Mapping[str, Document]:
+        """The `kind: AgentModel` documents by name."""
+        return self.named("AgentModel")
+
+    def preset(self, name: str) -> Document | None:
+        """Return the language model of that name."""
+        return self.presets.get(name)
+
+    def data_model(self, name: str) -> Document | None:
+        """Return the `kind: ModelDefinition` document of that name."""
+        return self.named("ModelDefinition").get(name)
+
+    # ---- artifacts and nodes -----------------------------------------------------------------------------------
+
+    @cached_property
+    def registry(self) -> ArtifactRegistry:
+        """All artifacts of the project."""
+        return ArtifactRegistry(self._artifact_views())
+
+    @property
+    def artifacts(self) -> Mapping[str, tuple[ArtifactView, ...]]:
+        """Artifacts by name, versions ascending, disabled ones included."""
+        return self.registry.by_name
+
+    def resolve(self, ref_text: str) -> ArtifactView | None:
+        """Return the artifact that `artifact://name[@version]` means; without a version the highest enabled one."""
+        return self.registry.resolve(ref_text)
+
+    def _artifact_views(self) -> Iterator[ArtifactView]:
+        for loaded in self._parsed(lambda path: is_prose(path) or self._mentions(path, b"Artifact")):
+            for document in loaded.documents:
+                view: ArtifactView | None = None
+                if loaded.prose is not None:
+                    view = prose_artifact(document, body=loaded.prose.body, body_line=loaded.prose.body_line)
+                elif document.kind == "Artifact":
+                    view = structured_artifact(document)
+                if view is not None:
+                    yield view
+
+    @cached_property
+    def nodes(self) -> NodesView:
+        """The custom nodes of the project, read without being imported."""
+        from tuvl.analysis.nodes import read_node_file  # parses Python, which most files need not
+
+        folder = self.folder("nodes")
+        declared: dict[str, NodeFacts] = {}
+        problems: list[NodeProblem] = []
+        for path in sorted(folder.glob("*.py")):
+            raw = self._read(path)
+            if raw is None:
+                continue
+            found = read_node_file(raw.decode("utf-8", "replace"), file=display_name(path))
+            problems.extend(found.problems)
+            for node in found.nodes:
+                first = declared.setdefault(node.name, node)
+                if first is not node:
+                    problems.append(_declared_twice(first, node))
+        return NodesView(folder=folder, declared=declared, problems=tuple(problems))
+
+
+def _declared_twice(first: "NodeFacts", second: "NodeFacts") -> "NodeProblem":
+    from tuvl.analysis.nodes import NodeProblem  # see `ProjectIndex.nodes`
+
+    return NodeProblem(
+        file=second.file,
+        line=second.line,
+        column=1,
+        message=f"node {second.name!r} is declared twice, first in {first.file!r} line {first.line}",
+        hint="give one of them another name",
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast(Mapping[str, Any], value) if isinstance(value, dict) else {}

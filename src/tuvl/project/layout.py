@@ -1,0 +1,127 @@
+"""Where a project begins, and which of its files are read."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+PROJECT_FILE = "tuvl.yaml"
+"""The file whose presence makes a folder a project root."""
+
+FOLDERS = ("workflows", "artifacts", "llms", "models", "datasources", "nodes", "tests")
+"""Folders that make a project of a folder without `tuvl.yaml`."""
+
+YAML_SUFFIXES = frozenset({".yaml", ".yml"})
+PROSE_SUFFIX = ".md"
+
+_LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
+_ENVIRONMENT_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})
+
+
+def absolute(path: Path) -> Path:
+    """Make a path absolute without following links, so that messages show it the way it was given."""
+    return Path(os.path.abspath(path))
+
+
+def find_root(path: Path) -> Path:
+    """Return the root of the project that a file or folder belongs to, as an absolute path.
+
+    It is the nearest folder upwards that holds `tuvl.yaml`; else the nearest that holds one of the project folders;
+    else the file's own folder. The file system's root and the home directory count only with a `tuvl.yaml`, since a
+    folder named `tests` there says nothing.
+    """
+    start = absolute(path)
+    if not start.is_dir():
+        start = start.parent
+    ancestors = (start, *start.parents)
+    for folder in ancestors:
+        if is_project(folder):
+            return folder
+    vague = {Path(start.anchor), Path(os.path.expanduser("~"))}
+    for folder in ancestors:
+        if folder not in vague and any((folder / name).is_dir() for name in FOLDERS):
+            return folder
+    return start
+
+
+def is_project(folder: Path) -> bool:
+    """Tell whether a folder holds a `tuvl.yaml`."""
+    return (folder / PROJECT_FILE).is_file()
+
+
+def is_prose(path: Path) -> bool:
+    """Tell whether a file's name says markdown."""
+    return path.suffix.lower() == PROSE_SUFFIX
+
+
+def _fail(error: OSError) -> None:
+    raise error
+
+
+def walk(top: Path, *, prose: Path | None = None, on_error: Callable[[OSError], None] = _fail) -> Iterator[Path]:
+    """Yield the files below a folder that may hold documents, in a fixed order.
+
+    Those are YAML files anywhere, and markdown files below `prose` (default `<top>/artifacts`). Left out are
+    dot-folders, virtual environments, `node_modules`, and folders that are projects of their own. Links to folders
+    are followed, each real folder once. A folder that cannot be listed goes to `on_error`, which raises by default.
+    """
+    root = absolute(top)
+    prose_root = str(prose or root / "artifacts")
+    for folder, entries in _folders(root, on_error):
+        in_prose = folder == prose_root or folder.startswith(prose_root + os.sep)
+        for entry in entries:
+            suffix = os.path.splitext(entry.name)[1].lower()
+            if (suffix in YAML_SUFFIXES or (in_prose and suffix == PROSE_SUFFIX)) and _is_file(entry):
+                yield Path(entry.path)
+
+
+def nested_projects(top: Path, *, on_error: Callable[[OSError], None] = _fail) -> Iterator[Path]:
+    """Yield the folders below `top`, `top` itself excluded, that hold a `tuvl.yaml` of their own."""
+    root = absolute(top)
+    for folder, entries in _folders(root, on_error, enter_projects=True):
+        if folder != str(root) and any(entry.name == PROJECT_FILE for entry in entries):
+            yield Path(folder)
+
+
+def _folders(
+    root: Path, on_error: Callable[[OSError], None], *, enter_projects: bool = False
+) -> "Iterator[tuple[str, list[os.DirEntry[str]]]]":
+    """Yield each folder that is walked with its sorted entries, parents first."""
+    seen: set[tuple[int, int]] = set()
+    pending = [str(root)]
+    while pending:
+        folder = pending.pop()
+        try:
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            with os.scandir(folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            on_error(error)
+            continue
+        names = {entry.name for entry in entries}
+        is_other_project = PROJECT_FILE in names and folder != str(root)
+        if names & _ENVIRONMENT_MARKS or (is_other_project and not enter_projects):
+            continue
+        yield folder, [entry for entry in entries if not entry.name.startswith(".")]
+        pending.extend(entry.path for entry in reversed(entries) if _is_walked(entry))
+
+
+def _is_walked(entry: "os.DirEntry[str]") -> bool:
+    return not entry.name.startswith(".") and entry.name not in _LEFT_OUT and _is_folder(entry)
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads nowhere, or in a circle
+        return False
+
+
+def _is_file(entry: "os.DirEntry[str]") -> bool:
+    # A link that leads nowhere is listed all the same: reading it then says what is wrong. Pipes and sockets are not.
+    try:
+        return entry.is_file() or (entry.is_symlink() and not entry.is_dir() and not os.path.exists(entry.path))
+    except OSError:
+        return True
