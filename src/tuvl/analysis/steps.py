@@ -48,9 +48,7 @@ class StepView:
     def routes(self) -> dict[str, str]:
         """Signal → target, entries of the right type only."""
         return {
-            signal: target
-            for signal, target in mapping(self.data.get("routes")).items()
-            if isinstance(signal, str) and isinstance(target, str)
+            signal: target for signal, target in mapping(self.data.get("routes")).items() if isinstance(target, str)
         }
 
     @property

@@ -1,0 +1,37 @@
+"""Whether a step changes anything outside the run."""
+
+from typing import Literal, TypeAlias
+
+from tuvl.analysis.steps import StepView
+from tuvl.analysis.surroundings import ALONE, Surroundings
+
+Effects: TypeAlias = Literal["read", "write"]
+
+_SAFE_METHODS = ("GET", "HEAD")
+_READING_OPERATIONS = ("read", "list")
+
+
+def effects_of(step: StepView, project: Surroundings = ALONE) -> Effects:
+    """The step's declared `effects`, else a node's own, else what its kind implies; in doubt `write`."""
+    match step.data.get("effects"):
+        case "read":
+            return "read"
+        case "write":
+            return "write"
+    match step.kind:
+        case "Router" | "Response":
+            return "read"
+        case "APICall":
+            return "read" if (step.get("http", "method") or "GET") in _SAFE_METHODS else "write"
+        case "ModelOp":
+            return "read" if step.data.get("operation") in _READING_OPERATIONS else "write"
+        case "Functional":
+            return _effects_of_node(step, project)
+        case _:
+            return "write"
+
+
+def _effects_of_node(step: StepView, project: Surroundings) -> Effects:
+    runner = step.data.get("runner")
+    node = project.nodes.declared.get(runner) if isinstance(runner, str) else None
+    return node.effects if node is not None and node.effects is not None else "write"

@@ -1,0 +1,68 @@
+"""What the analysis of one workflow asks of the project around it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from tuvl.analysis.nodes import NodeFacts
+from tuvl.analysis.steps import mapping
+
+
+class ArtifactFacts(Protocol):
+    """One artifact, found by a reference."""
+
+    @property
+    def type(self) -> str:
+        """`prompt`, `steering`, `skill`, `guardrail`, `hook` or `mcp`."""
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The artifact's document, or its front matter."""
+
+
+class NodesFacts(Protocol):
+    """The custom nodes of a project."""
+
+    @property
+    def declared(self) -> Mapping[str, NodeFacts]:
+        """Node name → what it declares."""
+
+
+class Surroundings(Protocol):
+    """The project, as far as the facts about one workflow depend on it. Asked only when the workflow refers to it."""
+
+    @property
+    def nodes(self) -> NodesFacts:
+        """The custom nodes."""
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The ProjectConfig document, empty without one."""
+
+    def resolve(self, reference: str, /) -> ArtifactFacts | None:
+        """Find the artifact a reference names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _NoNodes:
+    declared: Mapping[str, NodeFacts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Surroundings of a workflow that is looked at by itself: no nodes, no artifacts, no configuration."""
+
+    nodes: _NoNodes = field(default_factory=_NoNodes)
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    def resolve(self, reference: str, /) -> ArtifactFacts | None:
+        """Find nothing."""
+        return None
+
+
+ALONE = Alone()
+
+
+def spec_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The `spec:` of a document, or the mapping itself when it has none (front matter, say)."""
+    return mapping(document.get("spec")) if "spec" in document else document
