@@ -59,7 +59,8 @@ async def test_abort_between_calls_runs_no_later_one_and_every_call_has_one_resu
     assert [name for name, _ in loop.ran] == ["f"]
     results = loop.entries("tool_result")
     assert [entry["call_id"] for entry in results] == ["c1", "c2", "c3"]
-    assert [entry.get("not_run") for entry in results] == [None, "not run: aborted", "not run: aborted"]
+    assert results[0]["unanswered"] == "interrupted: aborted; whether it had an effect is unknown"
+    assert [entry["unanswered"] for entry in results[1:]] == ["not run: aborted", "not run: aborted"]
 
 
 async def test_abort_cancels_the_tool_in_flight():

@@ -1,5 +1,6 @@
 """The bounded tool loop: `AgentStepRunner`."""
 
+import asyncio
 from collections.abc import Callable
 from typing import assert_never
 
@@ -59,6 +60,9 @@ class AgentStepRunner:
                     ended = await self._turns(system, user)
         except StepError as error:  # the one place where a failure becomes an exit
             ended = exit_for_error(error)
+        except asyncio.CancelledError:  # somebody else's deadline; every call still gets its one result
+            self.transcript.interrupt("cancelled")
+            raise
         self.transcript.close(ended)
         self.emit(AgentEnded(iteration=self.turn, signal=ended.signal))
         return ended
@@ -84,7 +88,7 @@ class AgentStepRunner:
                         messages.append(self._ask_again(bad))
                 case CallTools(calls=calls):
                     self.bounds.reserve_calls(calls)
-                    seen = await self.toolbox.answer(calls, turn=turn, record=self.transcript.observation)
+                    seen = await self.toolbox.answer(calls, turn=turn, record=self.transcript)
                     messages += [observation.message for observation in seen]
                     self.bounds.check_results(calls, seen)
                 case unreachable:

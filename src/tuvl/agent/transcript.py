@@ -5,16 +5,18 @@ from tuvl.agent.exits import Exit
 from tuvl.llm.messages import ModelReply, Usage
 from tuvl.redaction import redact
 from tuvl.tools.result import Observation
+from tuvl.tools.toolbox import RequestedCall
 from tuvl.values import JsonObject, JsonValue
 
 
 class Transcript:
     """The trace of one agent run; every call in it has exactly one result once it is closed."""
 
-    def __init__(self, step_id: str) -> None:
-        self.entries: list[JsonObject] = []
+    def __init__(self, step_id: str, entries: list[JsonObject] | None = None) -> None:
+        self.entries: list[JsonObject] = [] if entries is None else entries
         self._step_id = step_id
         self._open: dict[str, str] = {}
+        self._begun: set[str] = set()
         self._turn = 0
 
     def reply(self, turn: int, reply: ModelReply, usage: Usage, duration_ms: float) -> None:
@@ -48,6 +50,10 @@ class Transcript:
                     entry["problem"] = call.arguments.problem
                 self._add("tool_call", entry)
 
+    def started(self, call: RequestedCall) -> None:
+        """Note that a call's step begins: from here on it may have an effect."""
+        self._begun.add(call.id)
+
     def observation(self, observation: Observation) -> None:
         """Record one answered call: what the model read, and how long it was in full."""
         self._open.pop(observation.call_id, None)
@@ -72,24 +78,20 @@ class Transcript:
 
     def close(self, ended: Exit) -> None:
         """Give every unanswered call its result, and say how the run ended."""
-        for call_id, tool in self._open.items():
-            self._add(
-                "tool_result",
-                {
-                    "call_id": call_id,
-                    "tool": tool,
-                    "signal": "error",
-                    "content": None,
-                    "size": 0,
-                    "truncated": False,
-                    "not_run": f"not run: {ended.signal}",
-                },
-            )
-        self._open.clear()
+        self.interrupt(ended.signal)
         entry: JsonObject = {"signal": ended.signal}
         if ended.reason is not None:
             entry |= {"error_type": ended.reason.type, "message": ended.reason.message}
         self._add("outcome", entry)
+
+    def interrupt(self, why: str) -> None:
+        """Give every unanswered call its result: it was not run, or it was cut off on the way."""
+        for call_id, tool in self._open.items():
+            begun = call_id in self._begun
+            entry: JsonObject = {"call_id": call_id, "tool": tool, "signal": "error", "content": None, "size": 0}
+            said = f"interrupted: {why}; whether it had an effect is unknown" if begun else f"not run: {why}"
+            self._add("tool_result", {**entry, "truncated": False, "unanswered": said})
+        self._open.clear()
 
     def _add(self, type: str, entry: dict[str, JsonValue]) -> None:
         self.entries.append({"step": self._step_id, "type": type, "iteration": self._turn, **entry})

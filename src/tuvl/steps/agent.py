@@ -26,7 +26,7 @@ async def run_agent(scope: StepScope) -> StepResult:
     agent = scope.step.action
     if not isinstance(agent, AgentPlan):
         raise TypeError(f"step {scope.step.id!r} has no agent plan")
-    transcript = Transcript(scope.step.id)
+    transcript = Transcript(scope.step.id, scope.trace)
     if agent.mode == "completion":
         turns, ended = await _complete(agent, scope, transcript)
     else:

@@ -37,6 +37,18 @@ class RequestedCall:
         return f"{self.name} {canonical(self.arguments.values)}"
 
 
+class CallRecord(Protocol):
+    """Keeps what happens to the calls of a run, as it happens."""
+
+    def started(self, call: RequestedCall) -> None:
+        """Note that a call's step begins: from here on it may have an effect."""
+        ...
+
+    def observation(self, observation: Observation) -> None:
+        """Note that a call is answered."""
+        ...
+
+
 class ToolsGate(Protocol):
     """Looks at the whole text of an observation before it is cut; may change it, or end the run with a `StepError`."""
 
@@ -81,21 +93,19 @@ class Toolbox:
         self._emit = emit
         self._runs: Counter[str] = Counter()
 
-    async def answer(
-        self, calls: Sequence[RequestedCall], *, turn: int, record: Callable[[Observation], None]
-    ) -> list[Observation]:
+    async def answer(self, calls: Sequence[RequestedCall], *, turn: int, record: CallRecord) -> list[Observation]:
         """Answer a reply's calls, one at a time, in order; `record` sees each as soon as it is answered."""
         observations: list[Observation] = []
         seen: set[str] = set()
         for call in calls:
             self._control.raise_if_aborted()
-            observation = await self._answer_one(call, turn, seen)
-            record(observation)
+            observation = await self._answer_one(call, turn, seen, record)
+            record.observation(observation)
             observations.append(observation)
             self._fail_if_told_to(observation)
         return observations
 
-    async def _answer_one(self, call: RequestedCall, turn: int, seen: set[str]) -> Observation:
+    async def _answer_one(self, call: RequestedCall, turn: int, seen: set[str], record: CallRecord) -> Observation:
         tool = self._tools.get(call.name)
         if tool is None:
             return self._refusal(call, turn, "unknown_tool", self._unknown(call.name))
@@ -113,6 +123,7 @@ class Toolbox:
                 call, turn, "call_limit", f"tool {tool.ref!r} may be called {tool.max_calls} times only"
             )
         self._runs[tool.ref] += 1
+        record.started(call)
         return await self._run(call, tool, values, turn)
 
     async def _run(self, call: RequestedCall, tool: ToolPlan, values: JsonObject, turn: int) -> Observation:
