@@ -1,0 +1,56 @@
+"""Did-you-mean: the known name that a misspelt one most likely means."""
+
+from collections.abc import Iterable
+
+
+def closest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate nearest to `word`, when it is near enough to be meant; the first of several equally near ones.
+
+    Near is one edit for up to four characters, two up to eight, else three; an edit inserts, drops or changes one
+    character or swaps two neighbours. Case and `-`/`_` count for nothing.
+    """
+    wanted = _plain(word)
+    allowed = 1 if len(wanted) <= 4 else 2 if len(wanted) <= 8 else 3
+    best: str | None = None
+    for candidate in candidates:
+        if not isinstance(candidate, str) or candidate == word:
+            continue
+        plain = _plain(candidate)
+        if abs(len(plain) - len(wanted)) > allowed:
+            continue
+        distance = _distance(wanted, plain, allowed)
+        # A word that shares nothing but its length is no misspelling of a short one.
+        if distance < max(len(plain), len(wanted)) and distance <= allowed:
+            best, allowed = candidate, distance - 1
+            if allowed < 0:
+                break
+    return best
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
+    """A hint such as ``did you mean 'lookup_order'?``, or `None` when nothing is near."""
+    match = closest(word, candidates)
+    return None if match is None else f"did you mean {match!r}?"
+
+
+def _plain(word: str) -> str:
+    return word[:100].lower().replace("-", "_")
+
+
+def _distance(left: str, right: str, limit: int) -> int:
+    """Edits between two words (optimal string alignment); anything above `limit` is reported as `limit + 1`."""
+    if left == right:
+        return 0
+    before: list[int] = []
+    above = list(range(len(right) + 1))
+    for row, a in enumerate(left, 1):
+        line = [row]
+        for column, b in enumerate(right, 1):
+            cost = min(above[column] + 1, line[-1] + 1, above[column - 1] + (a != b))
+            if row > 1 and column > 1 and a == right[column - 2] and left[row - 2] == b:
+                cost = min(cost, before[column - 2] + 1)
+            line.append(cost)
+        if min(line) > limit:
+            return limit + 1
+        before, above = above, line
+    return min(above[-1], limit + 1)
