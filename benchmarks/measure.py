@@ -1,0 +1,92 @@
+"""Medians, and processes with a watch on them."""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+RUNS = 7
+"""Every figure is the median of this many runs, after one that does not count."""
+
+TUVL = str(Path(sys.executable).with_name("tuvl"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One measured figure, and what it should stay below; `unit` says how both are written."""
+
+    name: str
+    value: float
+    unit: str
+    limit: float | None = None
+    note: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the limit is kept; true without one."""
+        return self.limit is None or self.value <= self.limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """What one process cost: wall clock in seconds, peak memory in MB."""
+
+    seconds: float
+    peak_mb: float
+    stdout: str
+
+
+def median(measure: Callable[[], float], *, runs: int = RUNS) -> float:
+    """Measure several times, once more for warmth first, and return the median."""
+    measure()
+    return statistics.median(measure() for _ in range(runs))
+
+
+def run_process(command: Sequence[str], *, cwd: Path, expect: int = 0) -> Process:
+    """Run a command to its end and say what it cost; another exit code than expected is an error."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=environ(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    stdout = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    process.stdout.close()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != expect:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{stdout}")
+    return Process(seconds=seconds, peak_mb=peak_mb(usage.ru_maxrss), stdout=stdout)
+
+
+def process_figures(
+    name: str, command: Sequence[str], *, cwd: Path, limit_s: float, limit_mb: float | None = None, expect: int = 0
+) -> list[Figure]:
+    """Measure a command: its wall clock, and its peak memory when that has a limit."""
+    run_process(command, cwd=cwd, expect=expect)
+    seen = [run_process(command, cwd=cwd, expect=expect) for _ in range(RUNS)]
+    figures = [Figure(name=name, value=statistics.median(run.seconds for run in seen), unit="s", limit=limit_s)]
+    if limit_mb is not None:
+        memory = statistics.median(run.peak_mb for run in seen)
+        figures.append(Figure(name=f"{name}, peak memory", value=memory, unit="MB", limit=limit_mb))
+    return figures
+
+
+def peak_mb(maxrss: int) -> float:
+    """Turn `ru_maxrss` into MB: it counts KiB, on macOS bytes."""
+    return maxrss / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
+
+
+def environ() -> Mapping[str, str]:
+    """Return the environment of a measured process: this one's, without settings of tuvl."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("TUVL_")}
