@@ -13,7 +13,7 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
     allowed = 1 if len(wanted) <= 4 else 2 if len(wanted) <= 8 else 3
     best: str | None = None
     for candidate in candidates:
-        if not isinstance(candidate, str) or candidate == word:
+        if candidate == word:
             continue
         plain = _plain(candidate)
         if abs(len(plain) - len(wanted)) > allowed:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tuvl.analysis.nodes import NodeFacts
+from tuvl.analysis.nodes import NodeFacts, NodeProblem
 from tuvl.analysis.steps import mapping
+from tuvl.values import JsonValue
 
 
 class ArtifactFacts(Protocol):
@@ -27,6 +28,18 @@ class NodesFacts(Protocol):
     def declared(self) -> Mapping[str, NodeFacts]:
         """Node name → what it declares."""
 
+    @property
+    def problems(self) -> tuple[NodeProblem, ...]:
+        """What is wrong with the node files."""
+
+
+class DocumentFacts(Protocol):
+    """One document of the project."""
+
+    @property
+    def data(self) -> JsonValue:
+        """What it holds."""
+
 
 class Surroundings(Protocol):
     """The project, as far as the facts about one workflow depend on it. Asked only when the workflow refers to it."""
@@ -42,10 +55,17 @@ class Surroundings(Protocol):
     def resolve(self, reference: str, /) -> ArtifactFacts | None:
         """Find the artifact a reference names."""
 
+    def workflow(self, name: str, /) -> DocumentFacts | None:
+        """Find the `kind: Workflow` document of that name."""
+
+    def data_model(self, name: str, /) -> DocumentFacts | None:
+        """Find the `kind: ModelDefinition` document of that name."""
+
 
 @dataclass(frozen=True, slots=True)
 class _NoNodes:
     declared: Mapping[str, NodeFacts] = field(default_factory=dict)
+    problems: tuple[NodeProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +76,14 @@ class Alone:
     config: Mapping[str, Any] = field(default_factory=dict)
 
     def resolve(self, reference: str, /) -> ArtifactFacts | None:
+        """Find nothing."""
+        return None
+
+    def workflow(self, name: str, /) -> DocumentFacts | None:
+        """Find nothing."""
+        return None
+
+    def data_model(self, name: str, /) -> DocumentFacts | None:
         """Find nothing."""
         return None
 

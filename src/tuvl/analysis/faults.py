@@ -1,0 +1,41 @@
+"""All faults of a workflow that its shape does not show, in one list: what the compiler refuses."""
+
+from tuvl.analysis.agent_faults import bad_guardrails, bad_outcomes, refused_tool_names, undescribed_tools
+from tuvl.analysis.fault import Fault
+from tuvl.analysis.graph import RouteGraph, route_graph
+from tuvl.analysis.reference_faults import (
+    bad_hook_targets,
+    bad_step_references,
+    unknown_data_models,
+    unknown_nodes,
+    unknown_workflows,
+    workflow_cycles,
+)
+from tuvl.analysis.route_faults import dead_ends, no_way_out, unknown_targets, unrouted_outcomes
+from tuvl.analysis.steps import WorkflowView
+from tuvl.analysis.surroundings import Surroundings
+
+
+def workflow_faults(workflow: WorkflowView, project: Surroundings, graph: RouteGraph | None = None) -> list[Fault]:
+    """Everything that keeps a well-shaped workflow from running, artifacts aside, in the order it is found.
+
+    Each fault is an error of `tuvl validate`, and each error of the families references, flow and agent that concerns
+    one workflow is a fault here, or a mistake that building the typed contract refuses.
+    """
+    graph = graph or route_graph(workflow, project)
+    found = [*unknown_targets(workflow), *bad_step_references(workflow, graph.references)]
+    found += bad_hook_targets(workflow, graph.references)
+    found += unknown_data_models(workflow, project)
+    found += unknown_workflows(workflow, project)
+    found += workflow_cycles(workflow, project)
+    for step in workflow.steps:
+        found += unknown_nodes(step, project)
+        found += dead_ends(step, graph, project)
+        if step.kind == "Agent":
+            found += bad_outcomes(step)
+            found += unrouted_outcomes(step, graph)
+            found += undescribed_tools(step, workflow)
+            found += refused_tool_names(step, workflow)
+            found += bad_guardrails(step)
+    found += no_way_out(graph)
+    return found

@@ -1,0 +1,202 @@
+"""What is wrong with the names a workflow uses: tools, bodies, helpers, nodes, data models, hooks, sub-workflows."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tuvl.analysis.fault import Fault
+from tuvl.analysis.references import StepReference
+from tuvl.analysis.signals import BUILT_IN_NODES
+from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
+from tuvl.analysis.surroundings import Surroundings
+from tuvl.suggest import closest
+from tuvl.values import KeyPath
+
+TOOL_KINDS = ("APICall", "MCP", "ModelOp", "Router", "Functional", "Workflow")
+"""Step kinds that can be an agent's tool."""
+
+_ROLE_KINDS = {"tool": TOOL_KINDS, "agent helper": ("Functional",)}
+_ROLE_NAMES = {"tool": "tool", "agent helper": "helper", "ForEach body": "body"}
+
+
+def bad_step_references(workflow: WorkflowView, references: tuple[StepReference, ...]) -> Iterator[Fault]:
+    """References to steps that are not there, to the referring step itself, or to a step of the wrong kind."""
+    for reference in references:
+        if reference.role == "hook target":
+            continue
+        name = _ROLE_NAMES[reference.role]
+        target = workflow.by_id.get(reference.target)
+        if target is None:
+            yield Fault(
+                reference.path,
+                f"{name} {reference.target!r} of step {reference.owner!r} is no step of this workflow",
+                _near(reference.target, workflow.by_id) or "name the id of a step of this workflow",
+            )
+        elif reference.target == reference.owner:
+            yield Fault(
+                reference.path,
+                f"step {reference.owner!r} names itself as its {name}",
+                "name another step",
+            )
+        elif target.kind is not None and target.kind not in _ROLE_KINDS.get(reference.role, (target.kind,)):
+            yield Fault(
+                reference.path,
+                f"{name} {reference.target!r} of step {reference.owner!r} is of kind {target.kind!r}, "
+                f"which cannot be a {name}",
+                f"a {name} is one of: {', '.join(_ROLE_KINDS[reference.role])}",
+            )
+    yield from _endless_bodies(workflow)
+
+
+def _endless_bodies(workflow: WorkflowView) -> Iterator[Fault]:
+    """ForEach steps that are each other's body."""
+    bodies = {step.id: text(step.data.get("step")) for step in workflow.steps if step.kind == "ForEach"}
+    done: set[str] = set()
+    for start in bodies:
+        way: dict[str, None] = {}
+        step: str | None = start
+        while step in bodies and step not in way and step not in done:
+            way[step] = None
+            step = bodies[step]
+        if step in way and len(way) > 1 and bodies[step] != step:
+            yield Fault(
+                (*workflow.by_id[step].path, "step"),
+                f"the ForEach steps {' and '.join(map(repr, way))} are each other's body",
+                "let one of them name a step that does the work",
+            )
+        done.update(way)
+
+
+def unknown_nodes(step: StepView, project: Surroundings) -> Iterator[Fault]:
+    """A `runner:` that names neither a built-in nor a node of the project."""
+    runner = text(step.data.get("runner"))
+    if step.kind != "Functional" or not runner or runner in BUILT_IN_NODES or runner in project.nodes.declared:
+        return
+    hint = _near(runner, (*project.nodes.declared, *BUILT_IN_NODES))
+    broken = [problem.file for problem in project.nodes.problems]
+    if hint is None and broken:
+        hint = f"{broken[0]!r} has a mistake that may hide it (`tuvl validate` of the project shows it)"
+    yield Fault(
+        (*step.path, "runner"),
+        f"runner {runner!r} of step {step.id!r} is no node found in the nodes folder, and no built-in one",
+        hint or f'declare it in a file of the nodes folder: `@node("{runner}")`',
+    )
+
+
+def allowed_data_models(workflow: WorkflowView) -> dict[str, KeyPath]:
+    """Data models that the workflow's `context:` names, and where."""
+    context = workflow.spec.get("context")
+    path: KeyPath = ("spec", "context")
+    if isinstance(context, str):
+        return {context: path}
+    if isinstance(context, dict):
+        path = (*path, "models")
+        context = context.get("models")
+    found: dict[str, KeyPath] = {}
+    for index, entry in enumerate(items(context)):
+        name = entry if isinstance(entry, str) else text(mapping(entry).get("name"))
+        if name:
+            found.setdefault(name, (*path, index) if isinstance(entry, str) else (*path, index, "name"))
+    return found
+
+
+def unknown_data_models(workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:
+    """ModelOp steps on a model that is not defined or not in `context:`, and other names there that nothing defines."""
+    allowed = allowed_data_models(workflow)
+    used: set[str] = set()
+    for step in workflow.steps:
+        name = text(step.data.get("model")) if step.kind == "ModelOp" else None
+        if not name:
+            continue
+        used.add(name)
+        defined = project.data_model(name) is not None
+        if not defined or name not in allowed:
+            yield Fault(
+                (*step.path, "model"),
+                f"data model {name!r} of step {step.id!r} is "
+                + ("not in the workflow's `context:`" if defined else "not defined"),
+                _near(name, allowed) or (f"add {name!r} to `spec.context`" if defined else _model_hint(name)),
+            )
+    for name, path in allowed.items():
+        if name not in used and project.data_model(name) is None:
+            yield Fault(path, f"data model {name!r} is not defined", _model_hint(name))
+
+
+def _model_hint(name: str) -> str:
+    return f"add a `kind: ModelDefinition` document named {name!r}"
+
+
+def bad_hook_targets(workflow: WorkflowView, references: tuple[StepReference, ...]) -> Iterator[Fault]:
+    """`notify` hooks whose target is no APICall step of this workflow."""
+    for reference in references:
+        if reference.role != "hook target":
+            continue
+        target = workflow.by_id.get(reference.target)
+        if target is None or target.kind != "APICall":
+            what = "is no step" if target is None else f"is of kind {target.kind!r}, not an APICall step"
+            yield Fault(
+                reference.path,
+                f"this hook notifies {reference.target!r}, which {what} of this workflow",
+                f"add an APICall step {reference.target!r}, or take the hook away"
+                if target is None
+                else "let the hook's `target` name an APICall step",
+            )
+
+
+def called_workflows(workflow: WorkflowView) -> Iterator[tuple[StepView, str]]:
+    """The Workflow steps of a workflow, each with the name it calls."""
+    for step in workflow.steps:
+        name = text(step.data.get("workflow")) if step.kind == "Workflow" else None
+        if name:
+            yield step, name
+
+
+def unknown_workflows(workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:
+    """Workflow steps that call a workflow that is not there."""
+    for step, name in called_workflows(workflow):
+        if name != workflow.name and project.workflow(name) is None:
+            yield Fault(
+                (*step.path, "workflow"),
+                f"step {step.id!r} runs workflow {name!r}, which this project does not have",
+                f"add a `kind: Workflow` document named {name!r}, or name one that is there",
+            )
+
+
+def workflow_cycles(workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:
+    """Workflow steps through which the workflow would end up calling itself."""
+    for step, name in called_workflows(workflow):
+        chain = _chain_back(workflow, name, project)
+        if chain is not None:
+            yield Fault(
+                (*step.path, "workflow"),
+                f"workflow {workflow.name!r} calls itself: {' → '.join((workflow.name, *chain))}",
+                "take one of these calls away: a loop belongs into `routes:` of one workflow",
+            )
+
+
+def _chain_back(workflow: WorkflowView, first: str, project: Surroundings) -> list[str] | None:
+    """Names of the workflows called on the way from `first` back to `workflow`, that one included."""
+    came_from: dict[str, str | None] = {first: None}
+    waiting = [first]
+    while waiting:
+        name = waiting.pop(0)
+        if name == workflow.name:
+            return _way(name, came_from)
+        document = project.workflow(name)
+        data: Any = document.data if document is not None else None
+        for _, called in called_workflows(WorkflowView(mapping(data))):
+            if called not in came_from:
+                came_from[called] = name
+                waiting.append(called)
+    return None
+
+
+def _way(name: str, came_from: dict[str, str | None]) -> list[str]:
+    way = [name]
+    while (before := came_from[way[-1]]) is not None:
+        way.append(before)
+    return way[::-1]
+
+
+def _near(name: str, known: Any) -> str | None:
+    match = closest(name, known)
+    return None if match is None else f"did you mean {match!r}?"
