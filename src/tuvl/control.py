@@ -28,6 +28,7 @@ class RunControl:
         self._running.set()
         self._steers: list[str] = []
         self._scopes: dict[asyncio.Task[object], int] = {}
+        self._cleanup: RunControl | None = None
         self.abort_reason: str | None = None
         self.abort_signal = threading.Event()
         """Set on abort; a synchronous node in a thread may look at it (`ctx.abort`)."""
@@ -56,8 +57,13 @@ class RunControl:
         self._steers.append(message)
 
     def abort(self, reason: str = "aborted by request") -> None:
-        """Stop the run: cancel the model call or tools in flight. Said twice, the first reason stands."""
+        """Stop the run: cancel the model call or tools in flight. Said twice, the first reason stands.
+
+        A second abort also stops the steps that are routed from `aborted`.
+        """
         if self.aborted:
+            if self._cleanup is not None:
+                self._cleanup.abort(reason)
             return
         self.abort_reason = reason
         self.abort_signal.set()
@@ -68,17 +74,27 @@ class RunControl:
             if task is not current:
                 task.cancel()
 
+    def for_cleanup(self) -> "RunControl":
+        """Return the control of what runs after an abort; aborting this one again stops it."""
+        if self._cleanup is None:
+            self._cleanup = RunControl(pause_max_s=self._pause_max_s)
+        return self._cleanup
+
     async def checkpoint(self) -> list[str]:
         """Park while paused, then return the queued steer messages, each once; raises `Aborted`."""
+        await self.park()
+        self.raise_if_aborted()
+        steers, self._steers = self._steers, []
+        return steers
+
+    async def park(self) -> None:
+        """Wait while the run is paused; a pause that lasts too long becomes an abort. Steers stay queued."""
         if not self._running.is_set():
             try:
                 async with asyncio.timeout(self._pause_max_s):
                     await self._running.wait()
             except TimeoutError:
                 self.abort(f"paused for more than {self._pause_max_s:g} s")
-        self.raise_if_aborted()
-        steers, self._steers = self._steers, []
-        return steers
 
     def raise_if_aborted(self) -> None:
         """Raise `Aborted` when the run has been told to stop."""

@@ -2,6 +2,7 @@
 
     TuvlError
     ├── UsageError            the command or call is wrong: a missing file, unreadable input (exit 2)
+    │   └── InputError        the input of a run does not fit the workflow; nothing ran
     ├── ConfigError           a document cannot be used as it stands: a missing environment variable, say
     ├── TemplateError         a template names what is not there, or does what the sandbox forbids
     ├── EngineError           the run met a state its file does not provide for (an unmapped signal)
@@ -24,6 +25,10 @@ class TuvlError(Exception):
 
 class UsageError(TuvlError):
     """The command line or the call is wrong; the message names the thing and the next step."""
+
+
+class InputError(UsageError):
+    """The input of a run does not fit the workflow; the message names every key that is wrong, never its value."""
 
 
 class ConfigError(TuvlError):

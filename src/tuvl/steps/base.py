@@ -7,6 +7,7 @@ from typing import Protocol
 from tuvl.clock import Clock
 from tuvl.control import RunControl
 from tuvl.events.types import EventBody
+from tuvl.http.client import HttpClient
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
 from tuvl.plan.model import ExecutionPlan, ModelPlan, StepPlan
@@ -67,6 +68,10 @@ class RunServices:
     merge: Callable[[Mapping[str, JsonValue]], None]
     """Applies a delta to the run's public context at once; used for tools with `writes_context`."""
     dispatch: Dispatch
+    http: HttpClient
+    """Connections of APICall steps, kept between calls; owned by the runtime, which closes it."""
+    environ: Mapping[str, str]
+    """The environment that `${VAR}` in configuration fields is read from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +86,14 @@ class StepScope:
     services: RunServices
     values: Mapping[str, JsonValue]
     args: JsonObject | None = None
+    trace: list[JsonObject] = field(default_factory=list)
+    """What an agent does, appended as it happens: it survives when the step is cut off by a deadline."""
 
     @property
     def public(self) -> JsonObject:
-        """The part of `values` without engine keys and without `args`."""
-        return {key: value for key, value in self.values.items() if not key.startswith("_") and key != "args"}
+        """The part of `values` without engine keys; of a tool call also without `args`."""
+        hidden = "args" if self.args is not None else None
+        return {key: value for key, value in self.values.items() if not key.startswith("_") and key != hidden}
 
 
 class StepRunner(Protocol):
