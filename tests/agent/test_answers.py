@@ -1,8 +1,8 @@
 """The final answer: one reading, on every surface."""
 
 import pytest
-from tests.agent.loop_support import Loop, say
 
+from tests.agent.loop_support import Loop, say
 from tuvl.agent.outcome import BadAnswer, OutcomeContract
 from tuvl.plan.model import OutcomePlan
 

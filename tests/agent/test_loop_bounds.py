@@ -4,8 +4,8 @@ import asyncio
 import math
 
 import pytest
-from tests.agent.loop_support import Loop, Model, ask, boom, say, tool
 
+from tests.agent.loop_support import Loop, Model, ask, boom, say, tool
 from tuvl.llm.messages import ModelReply, Price, Usage
 from tuvl.plan.model import RunLimits
 
@@ -225,7 +225,11 @@ async def test_unknown_tools_and_bad_arguments_count_as_failures(call):
 
 async def test_same_call_with_same_result_stops_at_the_bound():
     """E07."""
-    loop = Loop([ask(("lookup", {"p": "/"}, f"c{n}")) for n in range(3)], max_repeated_calls=3, tools={"lookup": lambda p: {"a": 1}})
+    loop = Loop(
+        [ask(("lookup", {"p": "/"}, f"c{n}")) for n in range(3)],
+        max_repeated_calls=3,
+        tools={"lookup": lambda p: {"a": 1}},
+    )
     ended = await loop.run()
     assert (ended.reason.type, loop.runner.turn) == ("repeated_calls", 3)
 

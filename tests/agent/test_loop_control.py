@@ -3,8 +3,8 @@
 import asyncio
 
 import pytest
-from tests.agent.loop_support import Loop, ask, say
 
+from tests.agent.loop_support import Loop, ask, say
 from tuvl.control import RunControl
 
 
@@ -154,5 +154,11 @@ async def test_a_broken_progress_sink_is_not_the_loops_concern():
     """The engine wraps sinks; the loop emits plain values and keeps no reference to them."""
     loop = Loop([ask(("lookup", {})), say("done")])
     await loop.run()
-    assert [event.type for event in loop.events] == ["iteration", "tool_call_started", "tool_call", "iteration", "outcome"]
+    assert [event.type for event in loop.events] == [
+        "iteration",
+        "tool_call_started",
+        "tool_call",
+        "iteration",
+        "outcome",
+    ]
     assert "found" not in str(loop.events)

@@ -3,8 +3,8 @@
 import asyncio
 
 import pytest
-from tests.agent.loop_support import Loop, Model, ask, boom, say, tool
 
+from tests.agent.loop_support import Loop, Model, ask, boom, say, tool
 from tuvl.errors import ModelError
 from tuvl.llm.messages import Message, ModelReply, ToolCall
 from tuvl.tools.tool import ToolOutcome
@@ -97,14 +97,19 @@ async def test_oversized_arguments_are_refused_unread():
     assert "larger than" in loop.results(2)[0].content
 
 
-@pytest.mark.parametrize("arguments", ['{"x": NaN}', '{"x": 1e999}', '{"x": "\\ud800"}', "[1]", "7", "[" * 5000, '{"a":' * 70 + "1" + "}" * 70])
+@pytest.mark.parametrize(
+    "arguments",
+    ['{"x": NaN}', '{"x": 1e999}', '{"x": "\\ud800"}', "[1]", "7", "[" * 5000, '{"a":' * 70 + "1" + "}" * 70],
+)
 async def test_arguments_json_cannot_hold_are_an_error_answer(arguments):
     loop = Loop([ask(("lookup", arguments)), say("done")])
     assert (await loop.run()).signal == "default"
     assert loop.ran == []
 
 
-@pytest.mark.parametrize("name", ["__class__", "toString", "lookup_v2", "LOOKUP", "functions.lookup", '{"q":"dogs"} | search', ""])
+@pytest.mark.parametrize(
+    "name", ["__class__", "toString", "lookup_v2", "LOOKUP", "functions.lookup", '{"q":"dogs"} | search', ""]
+)
 async def test_unknown_names_are_answered_with_the_offered_ones(name):
     """A12, C01, and lookups that must not become attribute lookups."""
     loop = Loop([ask((name, {})), ask(("lookup", {}, "c2")), say("done")])
@@ -124,7 +129,9 @@ async def test_padded_name_finds_its_tool_and_history_keeps_the_clean_one():
 
 async def test_missing_and_repeated_ids_are_made_unique_and_paired():
     """C05."""
-    reply = ask(("w", {"c": "paris"}, ""), ("w", {"c": "tokyo"}, ""), ("w", {"c": "oslo"}, "x"), ("w", {"c": "rome"}, "x"))
+    reply = ask(
+        ("w", {"c": "paris"}, ""), ("w", {"c": "tokyo"}, ""), ("w", {"c": "oslo"}, "x"), ("w", {"c": "rome"}, "x")
+    )
     loop = Loop([reply, ask(("w", {"c": "bern"}, "x")), say("done")], tools={"w": lambda c: {"city": c}})
     await loop.run()
     sent = loop.sent(3)
@@ -216,9 +223,7 @@ async def test_a_failing_tool_is_told_to_the_model_and_the_loop_goes_on():
 
 
 async def test_policy_fail_ends_on_the_first_failure_in_call_order_with_its_cause():
-    loop = Loop(
-        [ask(("f", {}), ("f", {}, "c2"))], tools={"f": boom}, policy=ToolPolicy(on_error="fail")
-    )
+    loop = Loop([ask(("f", {}), ("f", {}, "c2"))], tools={"f": boom}, policy=ToolPolicy(on_error="fail"))
     ended = await loop.run()
     assert (ended.signal, ended.reason.type) == ("error", "tool_error")
     assert ended.reason.detail == {"tool": "f", "call_id": "c1", "error_type": "RuntimeError"}

@@ -34,7 +34,12 @@ def test_an_object_survives_text_and_text_in_text(value):
 
 @given(json_values, st.sampled_from(["strict", "lenient", "none"]))
 def test_checking_never_raises_whatever_the_schema_and_value(value, mode):
-    schema = ValueSchema({"type": "object", "properties": {"a": {"type": ["integer", "null"]}, "b": {"type": "array", "items": {"type": "boolean"}}}})
+    schema = ValueSchema(
+        {
+            "type": "object",
+            "properties": {"a": {"type": ["integer", "null"]}, "b": {"type": "array", "items": {"type": "boolean"}}},
+        }
+    )
     values, problem = check_arguments({"a": value, "b": value}, schema, mode)
     assert problem is not None or mode == "none" or schema.is_valid(values)
 
@@ -98,7 +103,8 @@ def test_violations_name_path_and_rule_and_hold_no_value():
 
 
 @pytest.mark.parametrize(
-    "schema", [{"type": "objekt"}, {"properties": 3}, {"pattern": "(a"}, {"$ref": "http://127.0.0.1:9/x"}, {"$ref": "#/no"}]
+    "schema",
+    [{"type": "objekt"}, {"properties": 3}, {"pattern": "(a"}, {"$ref": "http://127.0.0.1:9/x"}, {"$ref": "#/no"}],
 )
 def test_a_broken_schema_is_told_in_one_line_and_nothing_is_fetched(schema):
     problem = schema_problem(schema)
@@ -107,4 +113,9 @@ def test_a_broken_schema_is_told_in_one_line_and_nothing_is_fetched(schema):
 
 
 def test_a_sound_schema_has_no_problem():
-    assert schema_problem({"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"type": "string"}}}) is None
+    assert (
+        schema_problem(
+            {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"type": "string"}}}
+        )
+        is None
+    )

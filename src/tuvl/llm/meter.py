@@ -9,6 +9,15 @@ CHARACTERS_PER_TOKEN = 4
 """Rule of thumb for an estimate, when the provider reports no usage: nothing is downloaded for it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Weighed:
+    """How much of a history has been estimated already, and where that part ends."""
+
+    count: int = 0
+    tokens: int = 0
+    last: Message | None = None
+
+
 @dataclass(slots=True)
 class Meter:
     """Running totals. They never fall: negative, NaN and non-numeric reports are ignored.
@@ -25,7 +34,7 @@ class Meter:
     priced_cost_usd: float = 0.0
     unpriced_calls: int = 0
     estimated: bool = False
-    _seen: list[int] = field(default_factory=lambda: [0, 0])
+    _weighed: "_Weighed" = field(default_factory=lambda: _Weighed())
 
     @property
     def cost_usd(self) -> float | None:
@@ -68,11 +77,12 @@ class Meter:
 
     def _estimate_history(self, request: ModelRequest) -> int:
         # The history only grows, so a long run does not weigh its first messages again on every turn.
-        counted, tokens = self._seen
-        if counted > len(request.messages):
-            counted = tokens = 0
-        tokens += sum(estimate_tokens(message) for message in request.messages[counted:])
-        self._seen = [len(request.messages), tokens]
+        messages, weighed = request.messages, self._weighed
+        count, tokens = weighed.count, weighed.tokens
+        if count > len(messages) or (count and messages[count - 1] is not weighed.last):
+            count = tokens = 0
+        tokens += sum(estimate_tokens(message) for message in messages[count:])
+        self._weighed = _Weighed(count=len(messages), tokens=tokens, last=messages[-1] if messages else None)
         offered = sum(len(str(tool.parameters)) + len(tool.description) for tool in request.tools)
         return tokens + offered // CHARACTERS_PER_TOKEN
 

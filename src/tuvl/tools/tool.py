@@ -19,6 +19,7 @@ class ToolPlan:
     kind: str
     spec: ToolSpec
     arguments: ValueSchema
+    effects: Literal["read", "write"] = "write"
     writes_context: bool = False
     timeout_s: float | None = None
     on_timeout: Literal["fail", "report"] = "fail"

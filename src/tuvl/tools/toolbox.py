@@ -3,9 +3,10 @@
 Every call gets exactly one result, under its own id, in call order.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from tuvl.clock import Clock
@@ -17,6 +18,7 @@ from tuvl.redaction import redact
 from tuvl.tools.arguments import Arguments, check_arguments
 from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
 from tuvl.tools.result import Observation, failure_text, result_text
+from tuvl.tools.schedule import run_in_order
 from tuvl.tools.tool import ArgValidation, ToolDispatch, ToolFailure, ToolOutcome, ToolPlan
 from tuvl.values import JsonObject, JsonValue, canonical, shorten, truncate
 
@@ -65,6 +67,8 @@ class ToolPolicy:
     arg_validation: ArgValidation = "strict"
     dedup_within_turn: bool = False
     default_timeout_s: float = 300.0
+    concurrency: int = 1
+    """How many calls of one reply may run at once; calls that write still run one after the other."""
 
 
 class Toolbox:
@@ -92,23 +96,29 @@ class Toolbox:
         self._clock = clock
         self._emit = emit
         self._runs: Counter[str] = Counter()
+        self._one_writer = asyncio.Lock()
 
     async def answer(self, calls: Sequence[RequestedCall], *, turn: int, record: CallRecord) -> list[Observation]:
-        """Answer a reply's calls, one at a time, in order; `record` sees each as soon as it is answered."""
+        """Answer a reply's calls; `record` sees each, in call order, as soon as it and those before it are answered."""
         observations: list[Observation] = []
         seen: set[str] = set()
-        for call in calls:
-            self._control.raise_if_aborted()
-            observation = await self._answer_one(call, turn, seen, record)
+        jobs = [self._job(self._admit(call, seen), call, turn, record) for call in calls]
+
+        def accept(answer: _Answer) -> None:
+            # Merged only here, in call order and past the deadline: a late result of an abandoned tool is void.
+            observation = self._merged(answer)
             record.observation(observation)
             observations.append(observation)
             self._fail_if_told_to(observation)
+
+        await run_in_order(jobs, limit=self._policy.concurrency, accept=accept)
         return observations
 
-    async def _answer_one(self, call: RequestedCall, turn: int, seen: set[str], record: CallRecord) -> Observation:
+    def _admit(self, call: RequestedCall, seen: set[str]) -> "_Admitted | Observation":
+        """Look a call up and check it; what may not run is answered here and now."""
         tool = self._tools.get(call.name)
         if tool is None:
-            return self._refusal(call, turn, "unknown_tool", self._unknown(call.name))
+            return _refusal(call, "unknown_tool", self._unknown(call.name))
         if self._policy.dedup_within_turn and call.arguments.problem is None:
             if call.key in seen:
                 return _observation(call, DUPLICATE_NOTICE, duplicate=True)
@@ -117,27 +127,36 @@ class Toolbox:
         if problem is None:
             values, problem = check_arguments(values, tool.arguments, self._policy.arg_validation)
         if problem is not None:
-            return self._refusal(call, turn, "invalid_arguments", problem)
+            return _refusal(call, "invalid_arguments", problem)
         if tool.max_calls is not None and self._runs[tool.ref] >= tool.max_calls:
-            return self._refusal(
-                call, turn, "call_limit", f"tool {tool.ref!r} may be called {tool.max_calls} times only"
-            )
+            return _refusal(call, "call_limit", f"tool {tool.ref!r} may be called {tool.max_calls} times only")
         self._runs[tool.ref] += 1
-        record.started(call)
-        return await self._run(call, tool, values, turn)
+        return _Admitted(tool=tool, values=values)
 
-    async def _run(self, call: RequestedCall, tool: ToolPlan, values: JsonObject, turn: int) -> Observation:
+    def _job(
+        self, admitted: "_Admitted | Observation", call: RequestedCall, turn: int, record: CallRecord
+    ) -> "Callable[[], Awaitable[_Answer]]":
+        async def job() -> _Answer:
+            self._control.raise_if_aborted()
+            if isinstance(admitted, Observation):
+                self._finished(admitted, turn)
+                return _Answer(observation=admitted)
+            if admitted.tool.effects == "read":
+                return await self._run(call, admitted, turn, record)
+            async with self._one_writer:
+                return await self._run(call, admitted, turn, record)
+
+        return job
+
+    async def _run(self, call: RequestedCall, admitted: "_Admitted", turn: int, record: CallRecord) -> "_Answer":
+        tool = admitted.tool
+        record.started(call)
         self._emit(ToolCallStarted(iteration=turn, tool=tool.ref, call_id=call.id))
         started = self._clock.monotonic()
-        outcome = await self._run_in_time(tool, values)
-        if tool.writes_context and outcome.failure is None:
-            # Only here, past the deadline: what an abandoned tool comes back with later is void.
-            outcome = self._merged(outcome)
+        outcome = await self._run_in_time(tool, admitted.values)
         text = await self._gate.observation(result_text(tool, outcome))
         content, truncated = truncate(text, tool.max_result_chars, tool.max_result_bytes)
-        duration_ms = (self._clock.monotonic() - started) * 1000
-        self._finished(call, turn, outcome.signal, duration_ms)
-        return Observation(
+        observation = Observation(
             call_id=call.id,
             tool=call.name,
             content=content,
@@ -145,8 +164,11 @@ class Toolbox:
             truncated=truncated,
             signal=outcome.signal,
             failure=outcome.failure,
-            duration_ms=duration_ms,
+            duration_ms=(self._clock.monotonic() - started) * 1000,
         )
+        self._finished(observation, turn)
+        writes = outcome.delta if tool.writes_context and outcome.failure is None else None
+        return _Answer(observation=observation, writes=writes)
 
     async def _run_in_time(self, tool: ToolPlan, values: JsonObject) -> ToolOutcome:
         timeout_s = self._policy.default_timeout_s if tool.timeout_s is None else tool.timeout_s
@@ -160,12 +182,16 @@ class Toolbox:
                 raise StepError(message, type="tool_timeout", detail={"tool": tool.ref}) from None
             return _failed("timeout", message)
 
-    def _merged(self, outcome: ToolOutcome) -> ToolOutcome:
+    def _merged(self, answer: "_Answer") -> Observation:
+        observation = answer.observation
+        if not answer.writes:
+            return observation
         try:
-            self._merge(outcome.delta)
+            self._merge(answer.writes)
         except StepError as error:  # the run's context cannot take it: the tool did not work
-            return _failed(error.type, error.message)
-        return outcome
+            failure = ToolFailure(type=error.type, message=error.message)
+            return replace(observation, content=failure_text(failure), signal="error", failure=failure)
+        return observation
 
     def _fail_if_told_to(self, observation: Observation) -> None:
         failure = observation.failure
@@ -177,27 +203,49 @@ class Toolbox:
             detail={"tool": observation.tool, "call_id": observation.call_id, "error_type": failure.type},
         ) from failure.cause
 
-    def _refusal(self, call: RequestedCall, turn: int, type: str, message: str) -> Observation:
-        self._finished(call, turn, "error", 0.0)
-        failure = ToolFailure(type=type, message=message)
-        return _observation(call, failure_text(failure), signal="error", failure=failure)
-
     def _unknown(self, name: str) -> str:
         offered = ", ".join(repr(spec.name) for spec in self.specs)
         return f"there is no tool {shorten(name, 64)!r}; the tools are {offered}"
 
-    def _finished(self, call: RequestedCall, turn: int, signal: str, duration_ms: float) -> None:
+    def _finished(self, answered: Observation, turn: int) -> None:
         self._emit(
-            ToolCallFinished(iteration=turn, tool=call.name, call_id=call.id, signal=signal, duration_ms=duration_ms)
+            ToolCallFinished(
+                iteration=turn,
+                tool=answered.tool,
+                call_id=answered.call_id,
+                signal=answered.signal,
+                duration_ms=answered.duration_ms,
+            )
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Admitted:
+    """A call that may run."""
+
+    tool: ToolPlan
+    values: JsonObject
 
 
 _ALWAYS_REPORTED = frozenset({"unknown_tool", "invalid_arguments", "call_limit"})
 """Mistakes of the model, answered under any policy: `tool_error_policy: fail` is about tools that failed."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """An answered call, and what its tool may write to the run's context."""
+
+    observation: Observation
+    writes: Mapping[str, JsonValue] | None = None
+
+
 def _failed(type: str, message: str) -> ToolOutcome:
     return ToolOutcome(signal="error", failure=ToolFailure(type=type, message=message))
+
+
+def _refusal(call: RequestedCall, type: str, message: str) -> Observation:
+    failure = ToolFailure(type=type, message=message)
+    return _observation(call, failure_text(failure), signal="error", failure=failure)
 
 
 def _observation(

@@ -1,0 +1,48 @@
+"""How the calls of one reply run: one at a time, or together up to a bound; their results always come in call order."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+async def run_in_order(
+    jobs: Sequence[Callable[[], Awaitable[Result]]], *, limit: int, accept: Callable[[Result], None]
+) -> None:
+    """Run jobs, at most `limit` at once, and hand each result to `accept`, in the order of the jobs.
+
+    When a job raises, or `accept` does, the jobs still running are cancelled and waited for before the error passes
+    on; of several jobs that raised, the first in order is the one that is heard.
+    """
+    if limit == 1 or len(jobs) == 1:
+        for job in jobs:
+            accept(await job())
+        return
+    slots = asyncio.Semaphore(limit)
+
+    async def run(job: Callable[[], Awaitable[Result]]) -> Result:
+        async with slots:
+            return await job()
+
+    tasks = [asyncio.ensure_future(run(job)) for job in jobs]
+    try:
+        await _accept_in_order(tasks, accept)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _accept_in_order(tasks: Sequence[asyncio.Future[Result]], accept: Callable[[Result], None]) -> None:
+    accepted = 0
+    running: set[asyncio.Future[Result]] = set(tasks)
+    while accepted < len(tasks):
+        if running:
+            _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            if task.done() and task.exception() is not None:
+                task.result()  # raises; the siblings are cancelled by the caller
+        while accepted < len(tasks) and tasks[accepted].done():
+            accept(tasks[accepted].result())
+            accepted += 1
