@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from tuvl.http.url import UrlTemplate
 from tuvl.spec.kinds import ApiCallStep
 from tuvl.spec.llm import AgentModel
 from tuvl.templating.render import Template, TemplateTree
@@ -97,9 +98,10 @@ class AgentPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionalPlan:
-    """A custom node, found by name in the project's `nodes/` when the run starts."""
+    """A custom node: the function that `@node(runner)` marks in `file`, imported when a step first needs it."""
 
     runner: str
+    file: str
     params: TemplateTree
 
 
@@ -134,10 +136,14 @@ class LogPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiCallPlan:
-    """An HTTP call; `spec` holds the literal settings, the trees what is rendered for each call."""
+    """An HTTP call; `spec` holds the literal settings, the trees what is rendered for each call.
+
+    `url` is compiled by `http.url.compile_url`, `idempotency_key` comes from the step itself. The three host fields
+    are the project's: `spec.http.allow_hosts`, `spec.http.deny_private` and `spec.policy.allow_hosts`.
+    """
 
     spec: ApiCallStep
-    url: Template
+    url: UrlTemplate
     headers: TemplateTree
     query: TemplateTree
     body: TemplateTree | None
@@ -145,6 +151,10 @@ class ApiCallPlan:
     idempotency_key: Template | None
     allow_hosts: tuple[str, ...] = ()
     deny_private: bool = True
+    only_hosts: tuple[str, ...] | None = None
+
+
+Operator: TypeAlias = Literal["eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "is_empty", "is_not_empty"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +162,7 @@ class ConditionPlan:
     """Router form 1: one typed comparison, to `true` or `false`."""
 
     field: tuple[str, ...]
-    operator: str
+    operator: Operator
     value: JsonValue
 
 
@@ -178,6 +188,11 @@ class ResponsePlan:
     mapping: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnavailablePlan:
+    """A step that can be written and checked, and not be run yet; a plan with one never starts."""
+
+
 Action: TypeAlias = (
     FunctionalPlan
     | SetPlan
@@ -190,6 +205,7 @@ Action: TypeAlias = (
     | WhenPlan
     | ResponsePlan
     | AgentPlan
+    | UnavailablePlan
 )
 
 
@@ -218,5 +234,7 @@ class ExecutionPlan:
     limits: RunLimits
     input_schema: ValueSchema | None = None
     output: tuple[str, ...] | None = None
-    nodes_dir: str | None = None
-    """The folder that custom nodes are imported from, when a run first needs one."""
+    required_scope: str | None = None
+    required_group: str | None = None
+    unavailable: tuple[str, ...] = ()
+    """What the workflow asks for and this version cannot do; a run refuses before its first step."""
