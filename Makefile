@@ -13,7 +13,7 @@ help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.runtime ## validate the example and run three tickets, offline
-	@$(BIN)/python demo/run_demo.py
+	@$(BIN)/python -m demo.run_demo
 
 test: $(VENV)/.dev ## run every test
 	@$(BIN)/pytest -n auto $(PYTEST_FLAGS)

@@ -1,7 +1,7 @@
 """The demo: validate the example project, start its shop, run three tickets offline, and check what came out.
 
-Run it with `make demo`, or with the Python that tuvl is installed for. It fails loudly when a result differs from
-what stands here.
+Run it with `make demo`, or as `python -m demo.run_demo` with the Python that tuvl is installed for. It fails loudly
+when a result differs from what stands here.
 """
 
 import json
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from shop_service import DEFAULT_PORT, ShopServer
+from demo.shop_service import DEFAULT_PORT, ShopServer
 
 ROOT = Path(__file__).resolve().parent.parent
 TUVL = Path(sys.executable).with_name("tuvl.exe" if os.name == "nt" else "tuvl")

@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -130,3 +131,16 @@ def test_every_dependency_is_pinned() -> None:
 def test_test_files_have_names_of_their_own() -> None:
     names = [path.name for path in tracked_files() if path.name.startswith("test_") and path.suffix == ".py"]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("first", ["", "import tuvl.node; ", "from tuvl.node import NodeDeclaration; "])
+def test_node_is_the_decorator_whatever_was_imported_before(first: str) -> None:
+    """The module that defines it has the same name and must not take its place."""
+    code = f"{first}from tuvl import node; node('x')(lambda ctx: {})"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_importing_the_package_loads_no_library_and_little_else() -> None:
+    code = "import sys; import tuvl; print(*sorted(name for name in sys.modules if name.startswith('tuvl')))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert answer.stdout.split() == ["tuvl", "tuvl.node"]

@@ -1,17 +1,18 @@
 """`@node`: marks a Python function as a Functional node; what it declares is also read by `tuvl validate`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 MARK = "__tuvl_node__"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeDeclaration:
-    """What a node says of itself; `None` means it says nothing of that."""
+class NodeDeclaration(NamedTuple):
+    """What a node says of itself; `None` means it says nothing of that.
+
+    A named tuple, because `import tuvl` loads this module and `dataclasses` would cost it 10 ms.
+    """
 
     name: str
     reads: tuple[str, ...] | None = None
