@@ -136,7 +136,7 @@ def test_test_files_have_names_of_their_own() -> None:
 @pytest.mark.parametrize("first", ["", "import tuvl.node; ", "from tuvl.node import NodeDeclaration; "])
 def test_node_is_the_decorator_whatever_was_imported_before(first: str) -> None:
     """The module that defines it has the same name and must not take its place."""
-    code = f"{first}from tuvl import node; node('x')(lambda ctx: {})"
+    code = f"{first}from tuvl import node; node('x')(lambda ctx: {{}})"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
