@@ -4,11 +4,17 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from tuvl.spec.base import Contract, Count, Many, NonNegative, Seconds, StepId, Temperature, Text, Tree, Usd
+from tuvl.spec.base import WORDS, Contract, Count, Many, NonNegative, Seconds, StepRef, Temperature, Text, Tree, Usd
 from tuvl.spec.signals import RESERVED_EXITS
 from tuvl.spec.step import BaseStep
 
-Approval: TypeAlias = Annotated[str, Field(pattern=r"^(never|required)$|\{\{")]
+Approval: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^(never|required)$|\{\{",
+        json_schema_extra={WORDS: "`never`, `required`, or an expression such as `{{ args.amount > 100 }}`"},
+    ),
+]
 Percent: TypeAlias = Annotated[int, Field(ge=1, le=100)]
 
 
@@ -63,7 +69,7 @@ class Guardrails(Contract):
 class ToolEntry(Contract):
     """A step of this workflow offered to the model as a tool."""
 
-    ref: StepId
+    ref: StepRef
     """Id of the step."""
     description: str | None = None
     """What the model reads of it; default the step's own description."""
@@ -129,11 +135,11 @@ class Conversation(Contract):
 class Reserve(Contract):
     """Functional steps asked around each model call, for a quota kept elsewhere."""
 
-    reserve: StepId
+    reserve: StepRef
     """Step asked before a call; its failure stops the agent."""
-    refund: StepId | None = None
+    refund: StepRef | None = None
     """Step told after a call what was really used."""
-    observe_request: StepId | None = None
+    observe_request: StepRef | None = None
     """Step that may veto a call, retries included."""
 
 
@@ -223,21 +229,21 @@ class AutonomousAgent(Agent):
     """Whether a steer waits for the next iteration or cancels the model call in flight."""
     compaction: Compaction | None = None
     """Summarises older messages when a request grows too large; `null` is off."""
-    trim: StepId | None = None
+    trim: StepRef | None = None
     """Functional step that rewrites the message list before each model call."""
     heartbeat_s: Seconds | None = None
     """Seconds between events while one model call or tool is in flight; `null` is off."""
     stream: bool = False
     """Whether text arrives as events while the model writes it."""
-    conversation: Conversation | StepId | None = None
+    conversation: Conversation | StepRef | None = None
     """Where each turn is appended as it happens: a store, or a Functional step."""
     audit: bool | None = None
     """One record for each model call and tool call; default on in `serve` and in durable runs."""
-    continue_on_stop: StepId | None = None
+    continue_on_stop: StepRef | None = None
     """Functional step asked on every graceful stop; what it returns is appended and the loop goes on."""
     max_continuations: Count = 3
     """How often `continue_on_stop` may go on."""
-    tool_surface: StepId | None = None
+    tool_surface: StepRef | None = None
     """Functional step that may narrow the offered tools from the second iteration on."""
     reserve: Reserve | None = None
     """Functional steps asked around each model call, for a quota kept elsewhere."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field
 
-from tuvl.spec.base import ArtifactMetadata, Contract, Count, Envelope, Many, Name, StepId, Text, Tree
+from tuvl.spec.base import ArtifactMetadata, Contract, Count, Envelope, Many, Name, StepRef, Text, Tree
 
 
 class JsonSchemaCheck(Contract):
@@ -90,7 +90,7 @@ class NotifyHook(Contract):
     """When it fires."""
     action: Literal["notify"]
     """What it does."""
-    target: StepId
+    target: StepRef
     """Id of the APICall step that is run."""
 
 

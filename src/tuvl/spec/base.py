@@ -11,7 +11,12 @@ from pydantic import JsonValue as PydanticJsonValue
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from tuvl.spec.alphabets import IDENTIFIER, IDENTIFIER_WORDS, NAME, NAME_WORDS, STEP_ID, STEP_ID_WORDS
+
 Item = TypeVar("Item")
+
+WORDS = "patternErrorMessage"
+"""Key of the JSON Schemas that says in words what a pattern wants; YAML editors show it too."""
 
 
 class Contract(BaseModel):
@@ -89,8 +94,14 @@ Usd: TypeAlias = Annotated[float, Field(gt=0)]
 NonNegative: TypeAlias = Annotated[float, Field(ge=0)]
 Temperature: TypeAlias = Annotated[float, Field(ge=0, le=2)]
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
-StepId: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
-Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+StepId: TypeAlias = Annotated[str, Field(pattern=STEP_ID, json_schema_extra={WORDS: STEP_ID_WORDS})]
+"""Where a step gets its id; a reference to a step is a `StepRef`, judged by whether the step is there."""
+StepRef: TypeAlias = Text
+Name: TypeAlias = Annotated[str, Field(pattern=NAME, json_schema_extra={WORDS: NAME_WORDS})]
+Identifier: TypeAlias = Annotated[str, Field(pattern=IDENTIFIER, json_schema_extra={WORDS: IDENTIFIER_WORDS})]
+Expression: TypeAlias = Annotated[
+    str, Field(pattern=r"\{\{", json_schema_extra={WORDS: "a template such as `{{ name }}`"})
+]
 Scalar: TypeAlias = str | int | float | bool | None
 Effects: TypeAlias = Literal["read", "write"]
 Reaction: TypeAlias = Literal["pause", "steer", "abort"]

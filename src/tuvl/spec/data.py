@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tuvl.spec.base import Contract, Count, Envelope, Json, Many, Needs, Ruled, Seconds, Text
+from tuvl.spec.base import WORDS, Contract, Count, Envelope, Identifier, Json, Many, Needs, Ruled, Seconds, Text
 
-Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
+EnvironmentText = Annotated[str, Field(pattern=r"^\$\{", json_schema_extra={WORDS: "`${VAR}`"})]
 
 
 class DataField(Ruled):
@@ -112,7 +112,7 @@ class Connection(Contract):
 
     host: Text | None = None
     """Host name."""
-    port: Annotated[int, Field(ge=1, le=65535)] | Annotated[str, Field(pattern=r"^\$\{")] | None = None
+    port: Annotated[int, Field(ge=1, le=65535)] | EnvironmentText | None = None
     """Port; a number or `${VAR}`."""
     database: Text | None = None
     """Name of the database; for SQLite the path of the file."""

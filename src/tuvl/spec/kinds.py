@@ -5,7 +5,22 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import Discriminator, Field, Tag
 
 from tuvl.spec.agent import AutonomousStep, CompletionStep
-from tuvl.spec.base import Contract, Count, Json, Many, Needs, NonNegative, Ruled, Scalar, Seconds, StepId, Text, Tree
+from tuvl.spec.base import (
+    WORDS,
+    Contract,
+    Count,
+    Expression,
+    Json,
+    Many,
+    Needs,
+    NonNegative,
+    Ruled,
+    Scalar,
+    Seconds,
+    StepRef,
+    Text,
+    Tree,
+)
 from tuvl.spec.step import BaseStep
 
 BUILT_IN_RUNNERS = ("set", "wait", "fail", "log")
@@ -41,7 +56,7 @@ class WaitStep(BaseStep):
     """A Python node, or one of the built-ins `set`, `wait`, `fail`, `log`."""
     runner: Literal["wait"]
     """The built-in `wait`."""
-    seconds: Seconds | Annotated[str, Field(pattern=r"\{\{")]
+    seconds: Seconds | Expression
     """How long, in seconds: a number or a template that gives one."""
 
 
@@ -69,7 +84,9 @@ class LogStep(BaseStep):
     """Level of the log line."""
 
 
-StatusClass: TypeAlias = Annotated[str, Field(pattern=r"^[1-5]xx$")]
+StatusClass: TypeAlias = Annotated[
+    str, Field(pattern=r"^[1-5]xx$", json_schema_extra={WORDS: "a class of statuses such as `5xx`"})
+]
 StatusCode: TypeAlias = Annotated[int, Field(ge=100, le=599)]
 
 
@@ -220,7 +237,7 @@ class ModelOpStep(BaseStep, Ruled):
     """Name of the ModelDefinition."""
     operation: Literal["create", "read", "list", "update", "delete"]
     """What to do."""
-    payload: Tree | Annotated[str, Field(pattern=r"\{\{")] | None = None
+    payload: Tree | Expression | None = None
     """Field → value for create and update, or one template that gives the mapping."""
     record_id: str | int | None = None
     """Primary key for read, update and delete; a template."""
@@ -365,11 +382,11 @@ class ForEachStep(BaseStep):
 
     kind: Literal["ForEach"]
     """A step for each item of a list."""
-    items: Many[Json] | Annotated[str, Field(pattern=r"\{\{")]
+    items: Many[Json] | Expression
     """The list, or one template that gives it."""
     as_: Text = Field(default="item", alias="as")
     """Name under which the step sees the item."""
-    step: StepId
+    step: StepRef
     """Id of the step to run."""
     concurrency: Count = 1
     """How many items run at once."""

@@ -1,11 +1,15 @@
 """`kind: ProjectConfig`: `tuvl.yaml`, the settings of a project."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from tuvl.spec.base import Contract, Count, Effects, Envelope, Many, Metadata, Name, Text, Usd
+from tuvl.spec.base import WORDS, Contract, Count, Effects, Envelope, Many, Metadata, Name, Text, Usd
 from tuvl.spec.workflow import Limits
+
+Sha256: TypeAlias = Annotated[
+    str, Field(pattern=r"^[0-9a-fA-F]{64}$", json_schema_extra={WORDS: "64 hexadecimal digits"})
+]
 
 
 class Folders(Contract):
@@ -67,7 +71,7 @@ class ArtifactSource(Contract):
     """Name of the pack."""
     url: Text
     """Where it is."""
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")]
+    sha256: Sha256
     """SHA-256 of the pack, checked before anything in it is read."""
 
 

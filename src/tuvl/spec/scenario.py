@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tuvl.spec.base import Contract, Count, Envelope, Json, Many, Ruled, StepId, Text, Tree
+from tuvl.spec.base import Contract, Count, Envelope, Json, Many, Ruled, StepRef, Text, Tree
 from tuvl.spec.llm import ScriptedReply
 
 
@@ -43,9 +43,9 @@ class Expectation(Contract):
     """Context keys and their values; other keys may be there."""
     error_type: Text | None = None
     """Type of the last abnormal end."""
-    steps: Many[StepId] | None = None
+    steps: Many[StepRef] | None = None
     """Ids of the steps that ran, in order."""
-    tool_calls: Many[StepId] | None = None
+    tool_calls: Many[StepRef] | None = None
     """Tools that were called, in order."""
     max_llm_calls: Count | None = None
     """Most model calls."""

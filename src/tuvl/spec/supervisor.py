@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field
 
-from tuvl.spec.base import Contract, Count, Many, Reaction, StepId, Text
+from tuvl.spec.base import Contract, Count, Many, Reaction, StepRef, Text
 
 
 class IterationReached(Contract):
@@ -23,7 +23,7 @@ class ToolRepeated(Contract):
 
     when: Literal["tool_repeated"]
     """What the rule waits for."""
-    tool: StepId | None = None
+    tool: StepRef | None = None
     """The tool; default any."""
     count: Count = 3
     """Calls from which it holds."""
@@ -76,7 +76,7 @@ class Judge(Contract):
 class Supervisor(Contract):
     """Watches agents of this workflow."""
 
-    watches: Annotated[Many[StepId], Field(min_length=1)]
+    watches: Annotated[Many[StepRef], Field(min_length=1)]
     """Ids of the Agent steps."""
     rules: Many[SupervisorRule] = ()
     """Rules, each with its reaction."""

@@ -4,9 +4,11 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from tuvl.spec.base import Contract, Count, Envelope, Many, Ruled, Seconds, Text, Tree, Usd
+from tuvl.spec.base import WORDS, Contract, Count, Envelope, Many, Ruled, Seconds, Text, Tree, Usd
 from tuvl.spec.kinds import Step
 from tuvl.spec.supervisor import Supervisor
+
+UrlPath: TypeAlias = Annotated[str, Field(pattern=r"^/", json_schema_extra={WORDS: "a path such as `/api/triage`"})]
 
 
 class Limits(Contract):
@@ -29,7 +31,7 @@ class Trigger(Ruled):
 
     at_least_one: ClassVar[tuple[str, ...]] = ("path", "schedule")
 
-    path: Annotated[str, Field(pattern=r"^/")] | None = None
+    path: UrlPath | None = None
     """URL path that starts a run, e.g. `/api/triage`."""
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
     """HTTP method of that path."""
