@@ -1,0 +1,59 @@
+"""`# tuvl: ignore[CODE] reason`: comments that hide a finding on their line or the next."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yaml._yaml import CParser
+from yaml.error import YAMLError
+from yaml.events import ScalarEvent
+
+from tuvl.source.decode import split_lines
+from tuvl.source.nodes import range_of_event
+from tuvl.source.place import Position, Range
+
+_COMMENT = re.compile(r"#\s*tuvl:\s*ignore\b[ \t]*(?:\[(?P<codes>[^\]\n]*)\])?(?P<reason>.*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suppression:
+    """One such comment; `codes` is empty when it names none, `reason` when it gives none."""
+
+    line: int
+    codes: tuple[str, ...]
+    reason: str
+
+
+def suppressions(text: str) -> tuple[Suppression, ...]:
+    """Collect the suppressions of a text; what stands in quotes or in a block of text is no comment."""
+    if "tuvl:" not in text:
+        return ()
+    found: list[tuple[Position, Suppression]] = []
+    for number, line in enumerate(split_lines(text), start=1):
+        match = _COMMENT.search(line)
+        if match is not None and (match.start() == 0 or line[match.start() - 1] in " \t"):
+            codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
+            comment = Suppression(line=number, codes=codes, reason=match["reason"].strip())
+            found.append((Position(number, match.start() + 1), comment))
+    if not found:
+        return ()
+    taken = list(_scalars(text))
+    return tuple(comment for place, comment in found if not any(start <= place < end for start, end in taken))
+
+
+def _scalars(text: str) -> Iterator[Range]:
+    parser = CParser(text)
+    try:
+        while (event := parser.get_event()) is not None:
+            if type(event) is not ScalarEvent:
+                continue
+            place = range_of_event(event)
+            if event.style in ("|", ">"):
+                # The line of the `|` itself may end in a comment.
+                place = Range(Position(place.start.line + 1, 1), place.end)
+            yield place
+    except YAMLError:
+        # The problem itself is told elsewhere; comments above it still count.
+        return
+    finally:
+        parser.dispose()
