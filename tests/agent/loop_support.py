@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tuvl.agent.exits import Exit
 from tuvl.agent.gates import OpenGates
+from tuvl.agent.history import Preparation
 from tuvl.agent.limits import Bounds
 from tuvl.agent.loop import AgentStepRunner
 from tuvl.agent.outcome import OutcomeContract
@@ -99,6 +100,7 @@ class Loop:
         control: RunControl | None = None,
         emit: Callable[[object], None] | None = None,
         schema: dict | None = None,
+        preparation: Preparation | None = None,
         **bounds,
     ) -> None:
         self.model = model if isinstance(model, Model) else Model(list(model))
@@ -141,6 +143,7 @@ class Loop:
             transcript=self.transcript,
             emit=emit,
             clock=clock,
+            preparation=preparation,
         )
 
     async def _dispatch(self, ref: str, arguments: dict) -> ToolOutcome:

@@ -2,18 +2,20 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import assert_never
 
 from tuvl.agent.decide import CallTools, Finish, next_move
 from tuvl.agent.exits import Exit, IterationsExhausted, exit_for_error
 from tuvl.agent.gates import Gates
+from tuvl.agent.history import History, Preparation
 from tuvl.agent.limits import Bounds
 from tuvl.agent.outcome import BadAnswer, OutcomeContract
 from tuvl.agent.prompt import correction, steer_message
 from tuvl.agent.transcript import Transcript
 from tuvl.clock import Clock
 from tuvl.control import RunControl
-from tuvl.errors import StepError
+from tuvl.errors import ModelError, StepError
 from tuvl.events.types import AgentEnded, EventBody, Iteration
 from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest
 from tuvl.tools.toolbox import Toolbox
@@ -34,6 +36,7 @@ class AgentStepRunner:
         transcript: Transcript,
         emit: Callable[[EventBody], None],
         clock: Clock,
+        preparation: Preparation | None = None,
         max_output_tokens: int | None = None,
         temperature: float | None = None,
     ) -> None:
@@ -46,6 +49,7 @@ class AgentStepRunner:
         self.transcript = transcript
         self.emit = emit
         self.clock = clock
+        self.preparation = preparation or Preparation()
         self.max_output_tokens = max_output_tokens
         self.temperature = temperature
         self.turn = 0
@@ -70,33 +74,36 @@ class AgentStepRunner:
     async def _turns(self, system: str, user: str) -> Exit:
         self.bounds.require_price(self.model.name, self.model.price)
         user = await self.gates.input(user)
-        messages = [Message(role="system", content=system), Message(role="user", content=user)]
+        opening = [Message(role="system", content=system), Message(role="user", content=user)]
+        history = History(opening, self.preparation)
         for turn in range(1, self.bounds.limits.max_iterations + 1):
             self.turn = turn
-            messages += map(steer_message, await self.control.checkpoint())  # parks while paused
+            history.extend(map(steer_message, await self.control.checkpoint()))  # parks while paused
             self.bounds.check_turn_start()
 
-            move = next_move(await self._ask(messages), self.call_ids)
+            move = next_move(await self._ask(history), self.call_ids)
             self.transcript.move(move)
-            messages.append(move.message)
+            history.append(move.message)
             self._turn_decided(move)
             match move:
                 case Finish(text=text):
                     try:
                         return self.contract.finalize_autonomous(await self.gates.output(text))
                     except BadAnswer as bad:
-                        messages.append(self._ask_again(bad))
+                        history.append(self._ask_again(bad))
                 case CallTools(calls=calls):
                     self.bounds.reserve_calls(calls)
                     seen = await self.toolbox.answer(calls, turn=turn, record=self.transcript)
-                    messages += [observation.message for observation in seen]
+                    history.extend(observation.message for observation in seen)
                     self.bounds.check_results(calls, seen)
                 case unreachable:
                     assert_never(unreachable)
         self.control.raise_if_aborted()  # an abort in the last turn is an abort
         raise IterationsExhausted(self.bounds.limits.max_iterations)
 
-    async def _ask(self, messages: list[Message]) -> ModelReply:
+    async def _ask(self, history: History) -> ModelReply:
+        messages = await history.prepare(self.turn)
+        self.toolbox.offer(None if history.offers_tools(self.turn) else frozenset())
         request = ModelRequest(
             messages=messages,
             tools=self.toolbox.specs,
@@ -104,11 +111,20 @@ class AgentStepRunner:
             temperature=self.temperature,
         )
         started = self.clock.monotonic()
-        reply = await self.model.complete(request)
+        reply = await self._complete(request, history)
         usage = self.bounds.meter.count_reply(request, reply, self.model.price)
+        history.observe(usage)
         self.transcript.reply(self.turn, reply, usage, (self.clock.monotonic() - started) * 1000)
         self.bounds.check_after_call()
         return reply
+
+    async def _complete(self, request: ModelRequest, history: History) -> ModelReply:
+        try:
+            return await self.model.complete(request)
+        except ModelError as error:
+            if error.type != "context_overflow" or not await history.recover():
+                raise
+        return await self.model.complete(replace(request, messages=history.messages))
 
     def _ask_again(self, bad: BadAnswer) -> Message:
         if self.answer_retries_left == 0:

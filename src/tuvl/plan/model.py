@@ -53,6 +53,38 @@ class RetryPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConcludePlan:
+    """When an agent is told to finish: `margin` turns before the last, or after `deadline_s` seconds."""
+
+    margin: int = 1
+    deadline_s: float | None = None
+    notice: str = "The limit of this run is near. Finish now: reply with your final answer, without a tool call."
+    offer_tools: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextLimits:
+    """Bounds of one request to the model, tested after compaction; `None` is off."""
+
+    max_bytes: int | None = None
+    max_messages: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionPlan:
+    """How a long history is kept inside `max_tokens - reserve` tokens; `preserve` names tools whose calls stay."""
+
+    max_tokens: int
+    reserve: int = 0
+    trigger_percent: float = 80
+    target_percent: float = 50
+    recent_tail: int = 8
+    preserve: frozenset[str] = frozenset()
+    model: "ModelPlan | None" = None
+    calibrate: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPlan:
     """Which model an agent calls: a preset of the project, or a provider string (`preset` is `None` then)."""
 

@@ -86,8 +86,10 @@ class Toolbox:
         clock: Clock,
         emit: Callable[[EventBody], None],
     ) -> None:
+        self._declared = {tool.ref: tool for tool in tools}
+        self._tools = self._declared
         self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in tools)
-        self._tools = {tool.ref: tool for tool in tools}
+        """What the next request offers."""
         self._dispatch = dispatch
         self._merge = merge
         self._policy = policy
@@ -97,6 +99,15 @@ class Toolbox:
         self._emit = emit
         self._runs: Counter[str] = Counter()
         self._one_writer = asyncio.Lock()
+
+    def offer(self, refs: frozenset[str] | None) -> None:
+        """Narrow what the next request offers; `None` offers all. A call to a tool not offered is unknown."""
+        if refs is None and self._tools is self._declared:
+            return
+        self._tools = (
+            self._declared if refs is None else {ref: tool for ref, tool in self._declared.items() if ref in refs}
+        )
+        self.specs = tuple(tool.spec for tool in self._tools.values())
 
     async def answer(self, calls: Sequence[RequestedCall], *, turn: int, record: CallRecord) -> list[Observation]:
         """Answer a reply's calls; `record` sees each, in call order, as soon as it and those before it are answered."""
@@ -205,7 +216,8 @@ class Toolbox:
 
     def _unknown(self, name: str) -> str:
         offered = ", ".join(repr(spec.name) for spec in self.specs)
-        return f"there is no tool {shorten(name, 64)!r}; the tools are {offered}"
+        listed = f"the tools are {offered}" if offered else "this turn offers no tools: give your final answer"
+        return f"there is no tool {shorten(name, 64)!r}; {listed}"
 
     def _finished(self, answered: Observation, turn: int) -> None:
         self._emit(

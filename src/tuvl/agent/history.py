@@ -1,0 +1,100 @@
+"""The conversation of one run: one list that only grows, prepared before each model call."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tuvl.agent.compaction import Compactor, estimates
+from tuvl.agent.conclude import Conclusion
+from tuvl.errors import StepError
+from tuvl.llm.messages import Message, Usage
+from tuvl.llm.meter import estimate_tokens
+from tuvl.plan.model import ContextLimits
+from tuvl.values import json_size
+
+
+@dataclass(kw_only=True)
+class Preparation:
+    """What may be done to the history before a call; each part is off when it is `None`."""
+
+    compactor: Compactor | None = None
+    conclusion: Conclusion | None = None
+    limits: ContextLimits | None = None
+
+
+class History:
+    """Messages of one run. A model reads the live list during its call: nothing is copied for a turn."""
+
+    def __init__(self, opening: Sequence[Message], preparation: Preparation) -> None:
+        self.messages: list[Message] = list(opening)
+        self._preparation = preparation
+        self._tokens = estimates(self.messages)
+        self._bytes = sum(map(_size, self.messages)) if preparation.limits else 0
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add messages."""
+        for message in messages:
+            self.append(message)
+
+    def append(self, message: Message) -> None:
+        """Add one message."""
+        self.messages.append(message)
+        self._tokens.append(estimate_tokens(message))
+        if self._preparation.limits:
+            self._bytes += _size(message)
+
+    async def prepare(self, turn: int) -> Sequence[Message]:
+        """Make the history ready for a call: compact it, add the notice to finish, test it against its limits."""
+        await self._compact(force=False)
+        conclusion = self._preparation.conclusion
+        notice = conclusion.notice(turn) if conclusion else None
+        if notice is not None:
+            self.append(notice)
+        self._check_limits()
+        return self.messages
+
+    def offers_tools(self, turn: int) -> bool:
+        """Whether this turn's request offers tools."""
+        conclusion = self._preparation.conclusion
+        return conclusion is None or conclusion.offers_tools(turn)
+
+    async def recover(self) -> bool:
+        """After a provider's prompt-too-long error: compact by force, and say whether another attempt makes sense."""
+        return await self._compact(force=True)
+
+    def observe(self, usage: Usage) -> None:
+        """Learn from what the provider counted."""
+        compactor = self._preparation.compactor
+        if compactor is not None and compactor.plan.calibrate:
+            compactor.calibration.observe(sum(self._tokens), usage)
+
+    async def _compact(self, *, force: bool) -> bool:
+        compactor = self._preparation.compactor
+        if compactor is None:
+            return False
+        shorter = await compactor.compact(self.messages, self._tokens, force=force)
+        if shorter is None:
+            return False
+        self.messages = shorter
+        self._tokens = estimates(shorter)
+        self._bytes = sum(map(_size, shorter)) if self._preparation.limits else 0
+        return True
+
+    def _check_limits(self) -> None:
+        limits = self._preparation.limits
+        if limits is None:
+            return
+        for name, bound, value in (
+            ("max_messages", limits.max_messages, len(self.messages)),
+            ("max_bytes", limits.max_bytes, self._bytes),
+        ):
+            if bound is not None and value > bound:
+                raise StepError(
+                    f"the request has {value} {name.removeprefix('max_')}; context_limits.{name} is {bound}",
+                    type="context_limit",
+                    detail={"limit": f"context_limits.{name}", "bound": bound, "used": value},
+                )
+
+
+def _size(message: Message) -> int:
+    calls = sum(len(call.name) + json_size(call.arguments) for call in message.tool_calls)
+    return len((message.content or "").encode()) + calls
