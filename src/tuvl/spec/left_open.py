@@ -23,10 +23,12 @@ MAY_BE_EMPTY: dict[str, frozenset[str]] = {"AutonomousAgent": frozenset({"tools"
 
 OPEN_ENTRIES: dict[str, frozenset[str]] = {
     "Outcome": frozenset({"enum"}),
-    "CompletionAgent": frozenset({"guardrails"}),
-    "AutonomousAgent": frozenset({"guardrails"}),
+    "Guardrails": frozenset({"input", "tools", "output"}),
 }
-"""Definition → lists and mappings whose entries are not looked at."""
+"""Definition → lists whose entries are not looked at."""
+
+OPEN_FIELDS: frozenset[str] = frozenset({"Guardrails"})
+"""Definitions whose unknown fields another rule reports."""
 
 GIVEN_BY_PROJECT: dict[str, tuple[str, ...]] = {"CompletionAgent": ("model",), "AutonomousAgent": ("model",)}
 """Definition → fields that may be absent only when the project gives a default."""

@@ -173,7 +173,7 @@ class _Walk:
                 check = checks.get(type(child))
                 if check is not None:
                     check(child, item, (*path, key))
-            elif key not in node.left:
+            elif key not in node.left and not node.open:
                 elsewhere |= self._unknown(node, key, path)
         for key in node.required:
             if key not in value and key not in elsewhere:

@@ -119,6 +119,8 @@ class ObjectNode:
     fields: dict[str, "Node"]
     required: tuple[str, ...]
     left: frozenset[str] = frozenset()
+    open: bool = False
+    """Whether unknown fields are passed over."""
     given_by_project: tuple[str, ...] = ()
     alternatives: tuple[tuple[tuple[str, ...], int, int], ...] = ()
     needs: tuple[Need, ...] = ()
@@ -207,7 +209,7 @@ class Table:
         for key in left_open.MAY_BE_EMPTY.get(name, ()):
             fields[key] = _not_empty_no_more(fields[key])
         for key in left_open.OPEN_ENTRIES.get(name, ()):
-            fields[key] = ListNode(ANY) if isinstance(fields[key], ListNode) else MapNode(ANY)
+            fields[key] = ListNode(ANY)
         absent = left_open.MAY_BE_ABSENT.get(name, frozenset())
         other = left_open.OTHER_MODE.get(name)
         left = frozenset(self._definitions[other]["properties"]) - fields.keys() if other else frozenset()
@@ -217,6 +219,7 @@ class Table:
             fields=fields,
             required=tuple(key for key in schema["required"] if key not in absent),
             left=left,
+            open=name in left_open.OPEN_FIELDS,
             given_by_project=left_open.GIVEN_BY_PROJECT.get(name, ()),
             alternatives=tuple(_alternatives(rules)),
             needs=tuple(
@@ -279,5 +282,8 @@ def merge(nodes: Sequence["Node"]) -> "Node":
         fields={key: children[0] if len(children) == 1 else merge(children) for key, children in by_name.items()},
         required=tuple(key for key in objects[0].required if all(key in node.required for node in objects)),
         left=frozenset().union(*(node.left for node in objects)),
+        given_by_project=tuple(
+            key for key in objects[0].given_by_project if all(key in node.given_by_project for node in objects)
+        ),
         definitions=tuple(name for node in objects for name in node.definitions),
     )

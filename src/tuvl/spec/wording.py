@@ -139,7 +139,8 @@ def _hint_for_number_in_text(value: str) -> str | None:
             seconds = seconds * 60 + int(part)
         return f"YAML 1.2 reads it as text; write one number, e.g. {seconds} if hours, minutes or seconds are meant"
     if NUMBER.match(value) and len(value) <= 20:
-        return f"write it without quotes and without `_`: {value.replace('_', '')}"
+        how = "without `_`" if "_" in value else "without quotes"
+        return f"write it {how}: {value.replace('_', '')}"
     if "{{" in value or "${" in value:
         return "a template or a variable cannot stand here; write the number"
     return None
