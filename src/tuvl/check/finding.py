@@ -1,9 +1,12 @@
 """What a check says: findings, and the report that holds them."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+
+CANNOT_CHECK = frozenset({"TV009", "TV999"})
+"""Codes that say the gate itself could not do its work; they cannot be ignored."""
 
 
 class Severity(StrEnum):
@@ -43,11 +46,23 @@ class Report:
 
     findings: tuple[Finding, ...]
     files: int
+    unreadable: tuple[str, ...] = ()
+    """One message for each path that could not be read."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Text of the files that have findings, for showing the line a finding is at."""
 
     @classmethod
-    def of(cls, findings: Iterable[Finding], *, files: int) -> "Report":
+    def of(
+        cls,
+        findings: Iterable[Finding],
+        *,
+        files: int,
+        unreadable: Sequence[str] = (),
+        texts: Mapping[str, str] | None = None,
+    ) -> "Report":
         """Make a report, sorted and without doubles."""
-        return cls(tuple(sorted(set(findings), key=lambda finding: finding.order)), files)
+        ordered = tuple(sorted(set(findings), key=lambda finding: finding.order))
+        return cls(ordered, files, tuple(dict.fromkeys(unreadable)), dict(texts or {}))
 
     @cached_property
     def errors(self) -> int:
@@ -67,3 +82,8 @@ class Report:
     def failed(self, *, strict: bool = False) -> bool:
         """Whether the gate is closed."""
         return self.errors > 0 or (strict and self.warnings > 0)
+
+    @property
+    def broken(self) -> bool:
+        """Whether the gate could not do its work: nothing to check, an unreadable path, a check that crashed."""
+        return bool(self.unreadable) or any(finding.code in CANNOT_CHECK for finding in self.findings)

@@ -9,7 +9,9 @@ from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.steps import StepView, WorkflowView
 from tuvl.check.finding import Finding, Severity
 from tuvl.project.index import ProjectIndex
+from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document
+from tuvl.source.place import Range
 from tuvl.values import KeyPath, format_path
 
 
@@ -19,6 +21,8 @@ class Subject:
 
     document: Document
     project: ProjectIndex
+    loaded: LoadedFile | None = None
+    """The file it stands in, for checks that look at text."""
 
     @property
     def kind(self) -> str | None:
@@ -35,7 +39,7 @@ class Subject:
         """The route graph of the workflow; only for documents that are workflows."""
         if self.workflow is None:
             raise TypeError(f"{self.document.file} is no workflow")
-        return route_graph(self.workflow)
+        return route_graph(self.workflow, self.project)
 
 
 class Rule:
@@ -82,13 +86,27 @@ class Rule:
         """Make a finding at a key path; `at_key` points at the key instead of its value."""
         document = subject.document if isinstance(subject, Subject) else subject
         place = document.locate(path, key=at_key)
+        return self.finding_at(document.file, place, message, hint=hint, path=path, severity=severity, fixable=fixable)
+
+    def finding_at(
+        self,
+        file: str,
+        place: Range,
+        message: str,
+        *,
+        hint: str | None = None,
+        path: KeyPath = (),
+        severity: Severity | None = None,
+        fixable: bool = False,
+    ) -> Finding:
+        """Make a finding at a place of a file, for what has no key path."""
         return Finding(
             code=self.code,
             name=self.name,
             severity=severity or self.severity,
             message=message,
             hint=hint,
-            file=document.file,
+            file=file,
             line=place.start.line,
             column=place.start.column,
             end_line=place.end.line,

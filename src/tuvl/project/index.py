@@ -39,6 +39,7 @@ class ProjectIndex:
         """One message for each file or folder that could not be read so far."""
         self._raw: dict[Path, bytes | None] = {}
         self._loaded: dict[Path, LoadedFile | None] = {}
+        self._shown: dict[str, Path] = {}
         self._by_kind: dict[str, tuple[Document, ...]] = {}
         self._by_name: dict[str, Mapping[str, Document]] = {}
 
@@ -62,6 +63,17 @@ class ProjectIndex:
             self._loaded[path] = None if raw is None else parse(path, raw)
         return self._loaded[path]
 
+    def file_of(self, document: Document) -> LoadedFile | None:
+        """Return the file that a document of this project stands in."""
+        path = self._shown.get(document.file)
+        return self.load(path) if path is not None else None
+
+    def text_of(self, file: str) -> str | None:
+        """Return the text of a file that has been read, by the name messages give it."""
+        path = self._shown.get(file)
+        raw = self._raw.get(path) if path is not None else None
+        return None if raw is None else raw.decode("utf-8", "replace").removeprefix("\ufeff")
+
     def relative(self, path: Path) -> str:
         """How messages call a file."""
         return display_name(path)
@@ -81,6 +93,7 @@ class ProjectIndex:
 
     def _read(self, path: Path) -> bytes | None:
         if path not in self._raw:
+            self._shown[display_name(path)] = path
             try:
                 self._raw[path] = read_file(path)
             except UsageError as error:
@@ -118,10 +131,7 @@ class ProjectIndex:
             word = kind.encode()
             files = self._parsed(lambda path: not is_prose(path) and self._mentions(path, word))
             self._by_kind[kind] = tuple(
-                document
-                for loaded in files
-                for document in loaded.documents
-                if document.kind == kind and _mapping(document.data).get("enabled", True) is not False
+                document for loaded in files for document in loaded.documents if _is_enabled(document, kind)
             )
         return self._by_kind[kind]
 
@@ -130,15 +140,26 @@ class ProjectIndex:
         if kind not in self._by_name:
             table: dict[str, Document] = {}
             for document in self.documents(kind):
-                name = _mapping(_mapping(document.data).get("metadata")).get("name")
-                if isinstance(name, str):
+                name = _name(document)
+                if name is not None:
                     table.setdefault(name, document)
             self._by_name[kind] = table
         return self._by_name[kind]
 
+    def find(self, kind: str, name: str) -> Document | None:
+        """Return the enabled document of that kind and name; of several, the first."""
+        if kind not in self._by_name:
+            # Files that spell the name out come first, so that one lookup does not parse a whole project.
+            words = (kind.encode(), name.encode())
+            for loaded in self._parsed(lambda path: all(self._mentions(path, word) for word in words)):
+                for document in loaded.documents:
+                    if _is_enabled(document, kind) and _name(document) == name:
+                        return document
+        return self.named(kind).get(name)
+
     def workflow(self, name: str) -> Document | None:
         """Return the workflow of that name."""
-        return self.named("Workflow").get(name)
+        return self.find("Workflow", name)
 
     @property
     def presets(self) -> Mapping[str, Document]:
@@ -147,11 +168,11 @@ class ProjectIndex:
 
     def preset(self, name: str) -> Document | None:
         """Return the language model of that name."""
-        return self.presets.get(name)
+        return self.find("AgentModel", name)
 
     def data_model(self, name: str) -> Document | None:
         """Return the `kind: ModelDefinition` document of that name."""
-        return self.named("ModelDefinition").get(name)
+        return self.find("ModelDefinition", name)
 
     # ---- artifacts and nodes -----------------------------------------------------------------------------------
 
@@ -211,6 +232,15 @@ def _declared_twice(first: "NodeFacts", second: "NodeFacts") -> "NodeProblem":
         message=f"node {second.name!r} is declared twice, first in {first.file!r} line {first.line}",
         hint="give one of them another name",
     )
+
+
+def _is_enabled(document: Document, kind: str) -> bool:
+    return document.kind == kind and _mapping(document.data).get("enabled", True) is not False
+
+
+def _name(document: Document) -> str | None:
+    name = _mapping(_mapping(document.data).get("metadata")).get("name")
+    return name if isinstance(name, str) else None
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

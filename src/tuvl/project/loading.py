@@ -8,8 +8,8 @@ from tuvl.errors import UsageError
 from tuvl.source.document import Document, SourceFile, SourceProblem, Suppression, parse_text
 from tuvl.source.front_matter import ProseFile, parse_prose
 
-MAX_READ = 5 * 1024 * 1024 + 1
-"""Most bytes read of one file: one more than the parser takes, so that it can say that the file is too large."""
+MAX_READ = 64 * 1024 * 1024
+"""Most bytes read of one file, so that a device that never ends does; the parser takes less, and says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,8 @@ class LoadedFile:
     documents: tuple[Document, ...]
     problems: tuple[SourceProblem, ...]
     suppressions: tuple[Suppression, ...]
+    size: int
+    """Bytes."""
     prose: ProseFile | None = None
 
 
@@ -57,22 +59,23 @@ def parse_yaml(path: Path, raw: bytes) -> LoadedFile:
         path=path,
         file=source.file,
         text=source.text,
-        documents=tuple(source.documents),
-        problems=tuple(source.problems),
-        suppressions=tuple(source.suppressions),
+        documents=source.documents,
+        problems=source.problems,
+        suppressions=source.suppressions,
+        size=len(raw),
     )
 
 
 def parse_markdown(path: Path, raw: bytes) -> LoadedFile:
     """Parse a markdown artifact."""
-    file = display_name(path)
-    prose = parse_prose(raw, file=file)
+    prose = parse_prose(raw, file=display_name(path))
     return LoadedFile(
         path=path,
-        file=file,
-        text=raw.decode("utf-8", "replace").removeprefix("\ufeff"),
+        file=prose.file,
+        text=prose.text,
         documents=() if prose.document is None else (prose.document,),
-        problems=tuple(prose.problems),
-        suppressions=(),
+        problems=prose.problems,
+        suppressions=prose.suppressions,
+        size=len(raw),
         prose=prose,
     )

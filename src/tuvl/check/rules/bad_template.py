@@ -1,0 +1,50 @@
+"""TV109 bad-template."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.steps import StepView
+from tuvl.analysis.templates import rendered_sites
+from tuvl.check.finding import Finding, Severity
+from tuvl.check.rule import Rule, Subject
+from tuvl.source.place import Range
+from tuvl.templating.scan import scan
+
+
+class BadTemplate(Rule):
+    """A template does not parse, or wants what the sandbox does not give.
+
+    That is a call, an attribute, an include, an import or an unknown filter.
+
+    It would fail when its step runs, after everything before it has been done and paid for. Templates read data and
+    shape text; anything more belongs into a node.
+    """
+
+    code = "TV109"
+    name = "bad-template"
+    severity = Severity.ERROR
+
+    def visit_step(self, step: StepView, subject: Subject) -> Iterator[Finding]:
+        """Look at every rendered text of the step."""
+        for site in rendered_sites(step):
+            if not _may_be_template(site.text):
+                continue
+            for problem in scan(site.text).problems:
+                yield self.finding(subject, site.path, f"template in `{site.field}`: {problem}", hint=_HINT)
+
+    def visit_document(self, subject: Subject) -> Iterator[Finding]:
+        """Look at the body of a markdown artifact that says it is a template."""
+        prose = subject.loaded.prose if subject.loaded is not None else None
+        if prose is None or prose.document is not subject.document or not isinstance(subject.document.data, dict):
+            return
+        if subject.document.data.get("template") is not True or not _may_be_template(prose.body):
+            return
+        for problem in scan(prose.body).problems:
+            place = Range.at(prose.body_line, 1)
+            yield self.finding_at(subject.document.file, place, f"template in the body: {problem}", hint=_HINT)
+
+
+_HINT = "templates read data and use filters; see the language reference, section templates"
+
+
+def _may_be_template(text: str) -> bool:
+    return "{{" in text or "{%" in text or "{#" in text
