@@ -42,10 +42,18 @@ class TemplateError(TuvlError):
 class EngineError(TuvlError):
     """The run met a state that its file does not provide for; the run ends as `failed`."""
 
-    def __init__(self, message: str, *, type: str = "engine", step: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        type: str = "engine",
+        step: str | None = None,
+        detail: Mapping[str, JsonValue] | None = None,
+    ) -> None:
         super().__init__(message)
         self.type = type
         self.step = step
+        self.detail: dict[str, JsonValue] = dict(detail or {})
 
 
 class StepError(TuvlError):
@@ -74,7 +82,7 @@ class ModelError(StepError):
     """A language model call failed.
 
     `type` is one of `timeout`, `connection`, `rate_limited`, `server_error`, `authentication`, `bad_request`,
-    `context_overflow`, `bad_response`, `content_filter`, `unknown`. `retry_after_s` is the provider's floor in
+    `context_overflow`, `bad_response`, `content_filter`, `script_exhausted`, `replay_mismatch`, `unknown`. `retry_after_s` is the provider's floor in
     seconds, when it named one; `status` the HTTP status, when there was one.
     """
 

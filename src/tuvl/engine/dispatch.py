@@ -1,0 +1,104 @@
+"""The single dispatch: runs one step of any kind, on the spine or as a tool, and settles how it ended."""
+
+import asyncio
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tuvl.control import Aborted
+from tuvl.engine.context import RunContext, normalised
+from tuvl.engine.failure import cancelled_itself, failed, timed_out, unexplained
+from tuvl.engine.transaction import Transactions
+from tuvl.plan.model import FunctionalPlan, StepPlan
+from tuvl.spec.signals import ERROR
+from tuvl.steps.base import RunServices, StepResult, StepScope
+from tuvl.steps.registry import RUNNERS
+from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
+from tuvl.values import JsonObject, JsonValue
+
+
+@dataclass(slots=True)
+class Dispatcher:
+    """Runs the steps of one run, against its context."""
+
+    context: RunContext
+    transactions: Transactions
+
+    async def run_step(self, scope: StepScope) -> StepResult:
+        """Run a step of the spine and apply its delta. A failure, a timeout and an abort are results."""
+        try:
+            with scope.services.control.abortable():
+                return await self._in_time(scope)
+        except Aborted as error:
+            return replace(failed(scope.step.id, error), trace=tuple(scope.trace))
+
+    async def _in_time(self, scope: StepScope) -> StepResult:
+        step, timeout_s = scope.step, scope.step.timeout_s
+        try:
+            if isinstance(step.action, FunctionalPlan):
+                # Guest code may ignore its cancellation; in a task of its own it can be abandoned.
+                return await run_with_deadline(
+                    self._transact(scope, self.context), math.inf if timeout_s is None else timeout_s
+                )
+            if timeout_s is None:
+                return await self._transact(scope, self.context)
+            # Our own runners stop when they are told to; an agent notices an abort best in the task of the run.
+            async with asyncio.timeout(timeout_s):
+                return await self._transact(scope, self.context)
+        except (DeadlineExceededError, TimeoutError):
+            return replace(timed_out(step.id, timeout_s or 0.0), trace=tuple(scope.trace))
+        except GuestCancelledError:
+            return cancelled_itself(step.id)
+
+    async def run_tool(self, services: RunServices, ref: str, arguments: JsonObject) -> StepResult:
+        """Run a step as a tool, on the public context with its arguments laid over it.
+
+        Nothing reaches the context of the run: the result's delta says what the step set. Its deadline and the abort
+        are its caller's, so that only a cancellation leaves this as an exception.
+        """
+        values = {**self.context.values, **arguments, "args": arguments}
+        return await self._transact(
+            StepScope(step=services.plan.steps[ref], services=services, values=values, args=arguments), None
+        )
+
+    async def _transact(self, scope: StepScope, context: RunContext | None) -> StepResult:
+        """Run a step inside its transaction; its delta is applied to `context`, when one is given."""
+        step = scope.step
+        transaction = await self.transactions.begin(step.id)
+        kept = False
+        try:
+            returned = await RUNNERS[type(step.action)](scope)
+            _raise_if_late()
+            result = settled(step, returned)
+            if result.signal != ERROR:
+                admitted = context.admit(result.delta) if context is not None and result.delta else None
+                await transaction.commit()
+                kept = True
+                if context is not None and admitted is not None:
+                    context.apply(admitted)
+            return result
+        except Exception as error:  # noqa: BLE001 - the one place where whatever a step raises becomes its failure
+            return failed(step.id, error)
+        finally:
+            if not kept:
+                await transaction.rollback()
+
+    def merge(self, delta: Mapping[str, JsonValue]) -> None:
+        """Apply the delta of a tool with `writes_context`; raises `StepError` when it does not fit."""
+        self.context.apply(self.context.admit(delta))
+
+
+def _raise_if_late() -> None:
+    """Void the result of code that went on although it was told to stop: nobody waits for it any more."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
+def settled(step: StepPlan, result: StepResult) -> StepResult:
+    """Return a result whose delta is JSON of its own; a step that failed sets nothing and says why."""
+    if result.signal == ERROR:
+        return replace(result, delta={}, failure=result.failure or unexplained(step.id))
+    if not result.delta:
+        return result
+    return replace(result, delta=normalised(result.delta))

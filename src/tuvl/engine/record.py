@@ -1,0 +1,113 @@
+"""What a run leaves behind while it goes: the steps that ended, the last failure, the trace, the output."""
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from tuvl.engine.advance import Move, Stop
+from tuvl.engine.context import RunContext
+from tuvl.engine.result import RunError, RunResult, Status, StepRun, Usage
+from tuvl.errors import EngineError
+from tuvl.llm.meter import Meter
+from tuvl.plan.model import AgentPlan, ExecutionPlan, StepPlan
+from tuvl.steps.base import StepResult
+from tuvl.values import JsonObject, JsonValue, dig
+
+
+@dataclass(slots=True)
+class RunRecord:
+    """Grows with the run. `trace` is a list from the start when it was asked for."""
+
+    trace: list[JsonObject] | None = None
+    steps: list[StepRun] = field(default_factory=list)
+    error: RunError | None = None
+    warnings: list[str] = field(default_factory=list)
+    output: JsonValue = None
+    has_output: bool = False
+
+    def step_ended(self, step: StepPlan, result: StepResult, duration_ms: float) -> None:
+        """Keep how one step ended."""
+        self.steps.append(
+            StepRun(
+                id=step.id,
+                kind=step.kind,
+                signal=result.signal,
+                duration_ms=duration_ms,
+                iteration_count=result.iteration_count,
+            )
+        )
+        if result.failure is not None:
+            self.error = RunError.of(step.id, result.failure)
+            if self.trace is None and isinstance(step.action, AgentPlan):
+                self.trace = []
+                self.trace.extend(result.trace)
+                return
+        if result.has_output:
+            self.output, self.has_output = result.output, True
+        if self.trace is not None:
+            self.trace.extend(result.trace)
+
+    def engine_failed(self, error: EngineError) -> None:
+        """Keep why the run could not go on; the failure that led there, if any, is told as its cause."""
+        detail = dict(error.detail)
+        if self.error is not None and self.error.step == error.step:
+            detail["caused_by"] = {"type": self.error.type, "message": self.error.message}
+        self.error = RunError(type=error.type, message=str(error), step=error.step, detail=detail, cause=error)
+
+    def aborted(self, reason: str) -> None:
+        """Keep why a run was aborted, when no step says so."""
+        if self.error is None:
+            self.error = RunError(type="aborted", message=reason, step=None)
+
+    def moved(self, move: Move) -> None:
+        """Keep what the person should know of how the run stopped."""
+        if isinstance(move, Stop):
+            self.warnings.append(move.warning)
+
+    def result(
+        self,
+        plan: ExecutionPlan,
+        context: RunContext,
+        meter: Meter,
+        *,
+        run_id: str,
+        status: Status,
+        duration_ms: float,
+    ) -> RunResult:
+        """Write the result document's content."""
+        return RunResult(
+            run_id=run_id,
+            workflow=plan.workflow,
+            schema_version=plan.schema_version,
+            status=status,
+            signal=self.steps[-1].signal if self.steps else None,
+            output=self._output(plan, context, status),
+            context=dict(context.public),
+            error=self.error,
+            usage=Usage.of(meter),
+            steps=tuple(self.steps),
+            duration_ms=duration_ms,
+            trace=None if self.trace is None else tuple(self.trace),
+            warnings=tuple(self.warnings),
+        )
+
+    def _output(self, plan: ExecutionPlan, context: RunContext, status: Status) -> JsonValue:
+        if self.has_output:
+            return self.output
+        match status:
+            case "failed" | "aborted" | "suspended":
+                return None
+            case "completed":
+                return self._declared_output(plan, context)
+            case _:
+                assert_never(status)
+
+    def _declared_output(self, plan: ExecutionPlan, context: RunContext) -> JsonValue:
+        public = dict(context.public)
+        if plan.output is None:
+            return public
+        try:
+            return dig(public, plan.output)
+        except KeyError:
+            name = ".".join(plan.output)
+            self.warnings.append(f"`output: {name}` is not in the context at this end; the output is null")
+            return None

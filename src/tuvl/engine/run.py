@@ -1,0 +1,232 @@
+"""One run: step after step until a route ends it, inside its limits; every end gives the same result document."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from tuvl.clock import Clock, SystemClock
+from tuvl.control import RunControl
+from tuvl.engine.admission import check_start, initial_context
+from tuvl.engine.advance import Finish, Goto, Move, Stop, advance
+from tuvl.engine.context import RunContext
+from tuvl.engine.dispatch import Dispatcher
+from tuvl.engine.journal import Journal, NoJournal, StepRecord
+from tuvl.engine.record import RunRecord
+from tuvl.engine.result import RunResult, Status
+from tuvl.engine.transaction import NoTransactions, Transactions
+from tuvl.errors import EngineError
+from tuvl.events.types import Event, EventBody, RunFinished, RunStarted, StepFinished, StepStarted
+from tuvl.http.client import HttpClient
+from tuvl.llm.messages import ChatModel
+from tuvl.llm.meter import Meter
+from tuvl.plan.model import ExecutionPlan, ModelPlan, StepPlan
+from tuvl.principal import Principal
+from tuvl.settings import Settings
+from tuvl.spec.signals import ERROR, Reserved
+from tuvl.steps.base import RunServices, StepFailure, StepResult, StepScope
+from tuvl.values import JsonObject
+
+CLEANUP_S = 30.0
+"""How long the steps routed from `aborted` may take after an abort, in seconds, all of them together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPorts:
+    """What a run needs of the world."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+    http: HttpClient
+    model_for: Callable[[ModelPlan], ChatModel]
+    clock: Clock = field(default_factory=SystemClock)
+    control: RunControl = field(default_factory=RunControl)
+    principal: Principal = field(default_factory=Principal)
+    accept: Callable[[Event], None] | None = None
+    """Takes each event; `None` when nobody listens."""
+    journal: Journal = field(default_factory=NoJournal)
+    transactions: Transactions = field(default_factory=NoTransactions)
+
+
+async def run_plan(
+    plan: ExecutionPlan,
+    input: JsonObject,
+    ports: RunPorts,
+    *,
+    run_id: str,
+    timeout_s: float | None = None,
+    trace: bool = False,
+) -> RunResult:
+    """Run a plan once.
+
+    `timeout_s` tightens the plan's own limit. Raises `ConfigError`, `UsageError` or `InputError` when the run cannot
+    begin, and nothing has happened then; every later fault is in the result. A cancellation passes through.
+    """
+    check_start(plan, ports.principal)
+    context = initial_context(plan, input)
+    bounds = [bound for bound in (timeout_s, plan.limits.timeout_s) if bound is not None]
+    return await _Run(plan, context, ports, run_id, trace=trace).execute(min(bounds, default=None))
+
+
+@dataclass(slots=True)
+class _InFlight:
+    """The step that is running."""
+
+    scope: StepScope
+    started: float
+
+
+class _Run:
+    """The state of one run."""
+
+    def __init__(self, plan: ExecutionPlan, context: RunContext, ports: RunPorts, run_id: str, *, trace: bool) -> None:
+        self._plan = plan
+        self._context = context
+        self._ports = ports
+        self._run_id = run_id
+        self._clock = ports.clock
+        self._meter = Meter()
+        self._record = RunRecord(trace=[] if trace else None)
+        self._dispatcher = Dispatcher(context, ports.transactions)
+        self._in_flight: _InFlight | None = None
+        self._seq = 0
+        self._services = self._make_services()
+
+    def _make_services(self) -> RunServices:
+        ports = self._ports
+        return RunServices(
+            run_id=self._run_id,
+            plan=self._plan,
+            settings=ports.settings,
+            clock=ports.clock,
+            control=ports.control,
+            principal=ports.principal,
+            meter=self._meter,
+            emit=self._emit,
+            model_for=ports.model_for,
+            merge=self._dispatcher.merge,
+            dispatch=self._dispatch_tool,
+            http=ports.http,
+            environ=ports.environ,
+        )
+
+    async def _dispatch_tool(self, ref: str, arguments: JsonObject) -> StepResult:
+        return await self._dispatcher.run_tool(self._services, ref, arguments)
+
+    async def execute(self, timeout_s: float | None) -> RunResult:
+        """Run to the end; exactly one terminal event, whatever happens."""
+        started = self._clock.monotonic()
+        if self._ports.accept is not None:
+            self._emit(None, RunStarted(workflow=self._plan.workflow, schema_version=self._plan.schema_version))
+        status: Status = "aborted"
+        try:
+            status = await self._to_the_end(timeout_s)
+        finally:
+            duration_ms = self._elapsed_ms(started)
+            if self._in_flight is not None:  # cancelled from outside, or by a journal that failed
+                self._close_in_flight(StepResult(signal=Reserved.ABORTED))
+            if self._ports.accept is not None:
+                steps = self._record.steps
+                signal = steps[-1].signal if steps else None
+                self._emit(None, RunFinished(status=status, signal=signal, duration_ms=duration_ms))
+        return self._record.result(
+            self._plan, self._context, self._meter, run_id=self._run_id, status=status, duration_ms=duration_ms
+        )
+
+    async def _to_the_end(self, timeout_s: float | None) -> Status:
+        control = self._ports.control
+        move: Move = Finish()
+        try:
+            entry = self._plan.steps[self._plan.entry]
+            move = await self._walk_within(timeout_s, "the run", entry, self._services)
+            if isinstance(move, Goto):
+                # The abort was routed. What cleans up has a control and a bound of its own; a second abort stops it.
+                cleanup = replace(self._services, control=control.for_cleanup())
+                move = await self._walk_within(CLEANUP_S, "the cleanup after the abort", move.step, cleanup)
+        except EngineError as error:
+            self._record.engine_failed(error)
+            return "aborted" if control.aborted else "failed"
+        self._record.moved(move)
+        if control.aborted:
+            self._record.aborted(control.abort_reason or "aborted")
+            return "aborted"
+        return move.status if isinstance(move, Stop) else "completed"
+
+    async def _walk_within(self, timeout_s: float | None, what: str, step: StepPlan, services: RunServices) -> Move:
+        if timeout_s is None:
+            return await self._walk(step, services)
+        try:
+            async with asyncio.timeout(timeout_s) as deadline:
+                return await self._walk(step, services)
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+        message = f"{what} did not finish within {timeout_s:g} s"
+        step_id = None
+        if self._in_flight is not None:
+            scope = self._in_flight.scope
+            step_id = scope.step.id
+            failure = StepFailure(type="timeout", message=message, detail={"timeout_s": timeout_s})
+            self._close_in_flight(StepResult(signal=ERROR, failure=failure, trace=tuple(scope.trace)))
+        self._record.error = None
+        raise EngineError(message, type="timeout", step=step_id, detail={"timeout_s": timeout_s})
+
+    async def _walk(self, step: StepPlan, services: RunServices) -> Move:
+        """Take step after step; returns `Goto` only for an abort that is routed."""
+        for _ in range(self._plan.limits.max_steps):
+            await services.control.park()
+            result = await self._run_step(step, services)
+            move = advance(self._plan, step, result.signal)
+            if not isinstance(move, Goto):
+                return move
+            if services.control.aborted and result.signal == Reserved.ABORTED:
+                return move
+            step = move.step
+        bound = self._plan.limits.max_steps
+        raise EngineError(
+            f"the run took {bound} steps and was not done; limits.max_steps is {bound} (next would be {step.id!r})",
+            type="max_steps",
+            step=step.id,
+            detail={"limit": "max_steps", "bound": bound},
+        )
+
+    async def _run_step(self, step: StepPlan, services: RunServices) -> StepResult:
+        if self._ports.accept is not None:
+            self._emit(step.id, StepStarted(kind=step.kind))
+        scope = StepScope(step=step, services=services, values=self._context.values)
+        self._in_flight = _InFlight(scope, self._clock.monotonic())
+        result = await self._dispatcher.run_step(scope)
+        if not isinstance(self._ports.journal, NoJournal):
+            await self._ports.journal.step_finished(
+                StepRecord(
+                    run_id=self._run_id,
+                    number=len(self._record.steps) + 1,
+                    step_id=step.id,
+                    signal=result.signal,
+                    delta=result.delta,
+                    engine_keys=result.engine_keys,
+                )
+            )
+        self._close_in_flight(result)
+        return result
+
+    def _close_in_flight(self, result: StepResult) -> None:
+        flight, self._in_flight = self._in_flight, None
+        if flight is None:
+            return
+        step, duration_ms = flight.scope.step, self._elapsed_ms(flight.started)
+        self._context.set_engine_keys(result.engine_keys)
+        if result.failure is not None:
+            self._context.set_failure(step.id, result.failure)
+        self._record.step_ended(step, result, duration_ms)
+        if self._ports.accept is not None:
+            self._emit(step.id, StepFinished(kind=step.kind, signal=result.signal, duration_ms=duration_ms))
+
+    def _emit(self, step_id: str | None, body: EventBody) -> None:
+        if self._ports.accept is not None:
+            self._seq += 1
+            self._ports.accept(
+                Event(run_id=self._run_id, seq=self._seq, at=self._clock.now(), step_id=step_id, body=body)
+            )
+
+    def _elapsed_ms(self, started: float) -> float:
+        return (self._clock.monotonic() - started) * 1000

@@ -1,0 +1,105 @@
+"""Functional steps with a node of the project: a Python function, called with a context of its own."""
+
+import inspect
+from collections.abc import Mapping
+
+from tuvl.errors import StepError
+from tuvl.plan.model import FunctionalPlan
+from tuvl.spec.signals import DEFAULT
+from tuvl.steps.base import StepResult, StepScope
+from tuvl.steps.node_context import NodeContext
+from tuvl.steps.node_loader import LoadedNode, described, line_in, load_node
+from tuvl.steps.threads import run_in_thread
+from tuvl.values import JsonObject
+
+
+async def run_functional(scope: StepScope) -> StepResult:
+    """Call the node: an async one here, another one in a thread."""
+    action = scope.step.action
+    if not isinstance(action, FunctionalPlan):
+        raise TypeError(f"step {scope.step.id!r} has no node")
+    params = action.params.render(scope.values)
+    node = await _node(action)
+    ctx = NodeContext(
+        scope.values,
+        params=params,
+        args=scope.args,
+        principal=scope.services.principal,
+        abort=scope.services.control.abort_signal,
+    )
+    if node.is_async:
+        returned = await _await_node(node, node.function(ctx))
+    else:
+        returned = await run_in_thread(lambda: _call_node(node, ctx))
+        if inspect.isawaitable(returned):
+            returned = await _await_node(node, returned)
+    return _read_returned(node, returned)
+
+
+_loaded: dict[tuple[str, str], LoadedNode] = {}
+"""Nodes imported so far; like the modules they come from, they are the process's."""
+
+
+async def _node(action: FunctionalPlan) -> LoadedNode:
+    key = (action.file, action.runner)
+    node = _loaded.get(key)
+    if node is None:
+        # In a thread: the file may import for seconds, and other runs go on meanwhile.
+        node = _loaded[key] = await run_in_thread(lambda: load_node(action.file, action.runner))
+    return node
+
+
+async def _await_node(node: LoadedNode, work: object) -> object:
+    if not inspect.isawaitable(work):
+        return work
+    try:
+        return await work
+    except StepError:
+        raise
+    except (Exception, SystemExit) as error:
+        # A node is a guest: whatever it raises fails its step and no more, `sys.exit()` included.
+        raise _failed(node, error) from error
+
+
+def _call_node(node: LoadedNode, ctx: NodeContext) -> object:
+    try:
+        return node.function(ctx)
+    except StepError:
+        raise
+    except BaseException as error:
+        # As above; in a thread of its own a cancellation, too, can only be the node's.
+        raise _failed(node, error) from error
+
+
+def _failed(node: LoadedNode, error: BaseException) -> StepError:
+    line = line_in(error, node.file)
+    detail: JsonObject = {"node": node.name, "exception": type(error).__name__, "line": line}
+    where = f" (line {line})" if line else ""
+    return StepError(f"node {node.name!r} raised {described(error)}{where}", type="node_error", detail=detail)
+
+
+def _read_returned(node: LoadedNode, returned: object) -> StepResult:
+    delta: object = returned
+    signal: object = DEFAULT
+    if isinstance(returned, tuple):
+        if len(returned) != 2:
+            raise _bad_return(node, f"a tuple of {len(returned)}")
+        delta, signal = returned
+    elif isinstance(returned, str):
+        delta, signal = None, returned
+    if not isinstance(signal, str) or not signal:
+        raise _bad_return(node, f"a signal of type {type(signal).__name__!r}" if signal else "an empty signal")
+    if delta is None:
+        return StepResult(signal=signal)
+    if not isinstance(delta, Mapping):
+        raise _bad_return(node, f"a value of type {type(delta).__name__!r}")
+    # The engine makes JSON of it, whatever the node put in.
+    return StepResult(signal=str(signal), delta=dict(delta))
+
+
+def _bad_return(node: LoadedNode, what: str) -> StepError:
+    return StepError(
+        f"node {node.name!r} returned {what}; a node returns a dict (context keys), a str (signal) or (dict, str)",
+        type="bad_result",
+        detail={"node": node.name},
+    )

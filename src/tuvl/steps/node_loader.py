@@ -1,0 +1,114 @@
+"""Finds the functions behind `runner:` names: imports a project's node files, each once, when a step first needs it."""
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from tuvl.errors import StepError
+from tuvl.node import MARK, NodeDeclaration
+from tuvl.values import shorten
+
+_import_lock = threading.RLock()
+_folders: list[str] = []
+"""Node folders on the import path, the one in use last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedNode:
+    """A node ready to be called."""
+
+    name: str
+    file: str
+    function: Callable[..., object]
+    is_async: bool
+
+
+@cache
+def load_node(file: str, name: str) -> LoadedNode:
+    """Return the node `name` of a file; raises `StepError` when the file cannot be imported or lacks the node.
+
+    It may run for as long as the file's imports do, so it is called in a thread.
+    """
+    with _import_lock:
+        module = _module_of(Path(file))
+    for value in vars(module).values():
+        declaration = getattr(value, MARK, None)
+        if isinstance(declaration, NodeDeclaration) and declaration.name == name:
+            return LoadedNode(name=name, file=file, function=value, is_async=inspect.iscoroutinefunction(value))
+    raise StepError(
+        f"node {name!r} is not in {Path(file).name!r} once imported; keep `@node({name!r})` at its top level",
+        type="node_import",
+        detail={"node": name, "file": Path(file).name},
+    )
+
+
+def _module_of(path: Path) -> ModuleType:
+    # A name of its own: node files of two projects, or one called like a library, must not meet.
+    module_name = f"_tuvl_node_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}_{path.stem}"
+    known = sys.modules.get(module_name)
+    if known is not None:
+        return known
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise StepError(f"{path.name!r} is no Python file", type="node_import", detail={"file": path.name})
+    _make_helpers_importable(str(path.parent))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[module_name]
+        line = line_in(error, str(path))
+        raise StepError(
+            f"{path.name!r} cannot be imported: {described(error)}{f' (line {line})' if line else ''}",
+            type="node_import",
+            detail={"file": path.name, "line": line, "exception": type(error).__name__},
+        ) from error
+    return module
+
+
+def _make_helpers_importable(folder: str) -> None:
+    """Put the folder on the import path, after everything else: a node file must not shadow a library."""
+    if folder in _folders:
+        _folders.remove(folder)
+    for other in _folders:
+        if other in sys.path:
+            # Another project's folder comes after this one, and its helpers must not be taken for ours.
+            sys.path.remove(other)
+            sys.path.append(other)
+            _forget_helpers(other)
+    if folder in sys.path and _folders:
+        sys.path.remove(folder)
+    if folder not in sys.path:
+        first = min((sys.path.index(other) for other in _folders if other in sys.path), default=len(sys.path))
+        sys.path.insert(first, folder)
+    _folders.append(folder)
+
+
+def _forget_helpers(folder: str) -> None:
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and "." not in name and not name.startswith("_tuvl_node_") and str(Path(file).parent) == folder:
+            del sys.modules[name]
+
+
+def described(error: BaseException) -> str:
+    """Return `Type: message`, or the type alone for an exception without words."""
+    text = shorten(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def line_in(error: BaseException, file: str) -> int | None:
+    """Return the innermost line of `file` that an exception passed through."""
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return lines[-1] if lines else None

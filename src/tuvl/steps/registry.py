@@ -1,0 +1,40 @@
+"""Which runner serves which action: the only list."""
+
+from collections.abc import Mapping
+
+from tuvl.plan.model import (
+    Action,
+    AgentPlan,
+    ApiCallPlan,
+    ConditionPlan,
+    FailPlan,
+    FunctionalPlan,
+    LogPlan,
+    MatchPlan,
+    ResponsePlan,
+    SetPlan,
+    WaitPlan,
+    WhenPlan,
+)
+from tuvl.steps.agent import run_agent
+from tuvl.steps.api_call import run_api_call
+from tuvl.steps.base import StepRunner
+from tuvl.steps.builtins import run_fail, run_log, run_set, run_wait
+from tuvl.steps.functional import run_functional
+from tuvl.steps.response import run_response
+from tuvl.steps.router import run_router
+
+RUNNERS: Mapping[type[Action], StepRunner] = {
+    AgentPlan: run_agent,
+    ApiCallPlan: run_api_call,
+    ConditionPlan: run_router,
+    FailPlan: run_fail,
+    FunctionalPlan: run_functional,
+    LogPlan: run_log,
+    MatchPlan: run_router,
+    ResponsePlan: run_response,
+    SetPlan: run_set,
+    WaitPlan: run_wait,
+    WhenPlan: run_router,
+}
+"""Action → runner. A plan with an action that is not here (`UnavailablePlan`) never starts."""
