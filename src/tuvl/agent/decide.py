@@ -45,7 +45,10 @@ def next_move(reply: ModelReply, used_ids: set[str]) -> NextMove:
     if not message.tool_calls:
         return Finish(message=message, text=message.content or "")
     requested = tuple(_request(call, used_ids) for call in message.tool_calls)
-    history = tuple(ToolCall(id=call.id, name=call.name, arguments=call.arguments.history) for call in requested)
+    history = tuple(
+        replace(made, id=call.id, name=call.name, arguments=call.arguments.history)
+        for made, call in zip(message.tool_calls, requested, strict=True)
+    )
     return CallTools(message=replace(message, tool_calls=history), calls=requested)
 
 

@@ -9,6 +9,8 @@ from tuvl.http.fault import HttpFault
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 
+CREDENTIAL_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
@@ -18,7 +20,7 @@ class HttpRequest:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
-    credentials: frozenset[str] = frozenset({"authorization", "cookie", "proxy-authorization"})
+    credentials: frozenset[str] = CREDENTIAL_HEADERS
     """Header names in lower case."""
 
 

@@ -14,11 +14,13 @@ class ToolCall:
     """One tool call as the model made it.
 
     `arguments` is what came: usually JSON text, sometimes a decoded object or nothing; `tools.arguments` reads it.
+    `provider` holds the parts of the call that belong to the provider (a signature, say): they go back unchanged.
     """
 
     id: str
     name: str
     arguments: JsonValue = None
+    provider: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -108,7 +108,7 @@ def sane_usage(usage: Usage | None) -> Usage | None:
     )
 
 
-def _count(value: float) -> int:
+def _count(value: object) -> int:
     return int(value) if isinstance(value, int | float) and math.isfinite(value) and value > 0 else 0
 
 
