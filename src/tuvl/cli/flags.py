@@ -6,10 +6,10 @@ two together.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import takewhile
 
 from tuvl.errors import UsageError
+from tuvl.suggest import did_you_mean
 
 HELP = frozenset({"--help", "-h"})
 
@@ -92,16 +92,11 @@ def read_words(flags: Flags, argv: Sequence[str]) -> Words:
 
 def _value(flags: Flags, name: str, inline: str | None, rest: list[str]) -> str:
     if name not in flags.names:
-        raise UsageError(f"`tuvl {flags.command}` has no option {name!r}{did_you_mean(name, flags.names)}")
+        hint = did_you_mean(name, sorted(flags.names)) or f"`tuvl {flags.command} --help` lists them"
+        raise UsageError(f"`tuvl {flags.command}` has no option {name!r}; {hint}")
     if inline is not None:
         return inline
     # A following option is not a value: `--input --trace` forgot one. A lone dash is: it means stdin.
     if not rest or (rest[0].startswith("--") and rest[0] != "--"):
         raise UsageError(f"option {name!r} needs a value, e.g. `{name} VALUE`")
     return rest.pop(0)
-
-
-def did_you_mean(name: str, known: Sequence[str] | frozenset[str]) -> str:
-    """Return `; did you mean 'x'?` for the nearest known name, or nothing."""
-    near = get_close_matches(name, sorted(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""

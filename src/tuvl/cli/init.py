@@ -5,8 +5,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuvl.cli.flags import did_you_mean
 from tuvl.errors import UsageError
+from tuvl.suggest import did_you_mean
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SUFFIX = ".txt"
@@ -52,8 +52,8 @@ def template_named(name: str) -> Template:
         if template.name == name:
             return template
     names = tuple(template.name for template in TEMPLATES)
-    hint = did_you_mean(name, names) or f"; there are {', '.join(names)}"
-    raise UsageError(f"there is no template {name!r}{hint}")
+    hint = did_you_mean(name, names) or f"there are {', '.join(names)}"
+    raise UsageError(f"there is no template {name!r}; {hint}")
 
 
 def template_files(template: Template) -> dict[str, bytes]:

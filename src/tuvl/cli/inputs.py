@@ -5,14 +5,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tuvl.cli.flags import did_you_mean
 from tuvl.errors import UsageError
 from tuvl.principal import Principal
 from tuvl.source.loading import load_data
-from tuvl.values import JsonObject, JsonValue
+from tuvl.suggest import did_you_mean
+from tuvl.tools.schema import ValueSchema
+from tuvl.values import JsonObject, JsonValue, NotJsonError, to_json
 
 STDIN = "-"
-_PRINCIPAL_FIELDS = frozenset({"id", "tenant", "groups", "scopes"})
+_PRINCIPAL_FIELDS = ("id", "tenant", "groups", "scopes")
 
 
 def read_bytes(path: Path, *, option: str) -> bytes:
@@ -39,9 +40,7 @@ def read_input(source: str | None) -> JsonObject:
         data = load_data(sys.stdin.buffer.read(), name="stdin")
         name = "stdin"
     else:
-        path = Path(source)
-        raw = read_bytes(path, option="--input")
-        data = load_data(raw, name=source, format="json" if path.suffix.lower() == ".json" else None)
+        data = load_data(read_bytes(Path(source), option="--input"), name=source)
         name = source
     if not isinstance(data, dict):
         raise UsageError(f"the input in {name} is {_kind(data)}; an input is a mapping of names to values")
@@ -80,7 +79,11 @@ def apply_settings(data: JsonObject, settings: Sequence[str], schema: Mapping[st
                 at = ".".join(path[: depth + 1])
                 raise UsageError(f"--set {key!r} goes through {at!r}, which is {_kind(inner)}, not a mapping")
             target = inner
-        target[path[-1]] = text if _declared_text(schema, path) else _value(text)
+        value = text if _declared_text(schema, path) else _value(text)
+        try:
+            target[path[-1]] = to_json(value, where=f"the value of --set {key!r}")
+        except NotJsonError as error:
+            raise UsageError(str(error)) from None
 
 
 def _declared_text(schema: Mapping[str, JsonValue] | None, path: Sequence[str]) -> bool:
@@ -103,6 +106,17 @@ def _refuse(name: str) -> JsonValue:
     raise ValueError(name)
 
 
+def check_input(data: JsonObject, schema: ValueSchema | None) -> None:
+    """Refuse an input that sets a key of the engine, or that the workflow's `spec.input` does not allow."""
+    for key in data:
+        if key.startswith("_"):
+            raise UsageError(f"the input sets {key!r}; names that start with `_` belong to the engine")
+    violations = [] if schema is None else schema.violations(data)
+    if violations:
+        listed = "\n".join(f"  {violation}" for violation in violations)
+        raise UsageError(f"the input does not fit the workflow's `spec.input`:\n{listed}")
+
+
 def read_principal(source: str | None) -> Principal:
     """Read who the run acts for; without a file it is the local operator, who has every scope.
 
@@ -115,8 +129,8 @@ def read_principal(source: str | None) -> Principal:
         raise UsageError(f"the principal in {source} is {_kind(data)}; write a mapping with an `id`")
     for field in data:
         if field not in _PRINCIPAL_FIELDS:
-            hint = did_you_mean(field, _PRINCIPAL_FIELDS) or f"; it has {', '.join(sorted(_PRINCIPAL_FIELDS))}"
-            raise UsageError(f"the principal in {source} has no field {field!r}{hint}")
+            hint = did_you_mean(field, _PRINCIPAL_FIELDS) or f"it has {', '.join(_PRINCIPAL_FIELDS)}"
+            raise UsageError(f"the principal in {source} has no field {field!r}; {hint}")
     identity, tenant = data.get("id"), data.get("tenant")
     if not isinstance(identity, str) or not identity:
         raise UsageError(f"the principal in {source} needs an `id`, a text")

@@ -1,12 +1,18 @@
-"""What a person sees of a run on stderr: one calm status line on a terminal, plain lines elsewhere."""
+"""What a person sees of a run on stderr: one calm status line on a terminal, plain lines elsewhere.
 
+Events come from a thread of their own, ticks and words of the command from the main one.
+"""
+
+import json
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Literal, Protocol, TextIO
 
 from tuvl.cli.progress import Progress
 from tuvl.cli.wording import count, step_line
+from tuvl.events.serialize import to_wire
 from tuvl.events.types import Event, Iteration, StepFinished
 from tuvl.spec.signals import RESERVED_EXITS
 
@@ -17,7 +23,6 @@ Mark = Literal["good", "bad", "now"]
 _CLEAR_TO_END = "\x1b[K"
 _MARKS: dict[Mark, tuple[str, str]] = {"good": ("✓", "+"), "bad": ("✗", "x"), "now": ("›", ">")}
 _COLOURS: dict[Mark, str] = {"good": "32", "bad": "31", "now": "36"}
-_ASCII = str.maketrans({"·": ",", "→": ">", "…": "~"})
 _FALLBACK_COLUMNS = 80
 _LEAST_COLUMNS = 20
 
@@ -62,24 +67,41 @@ class LiveStatus:
         self._painted = ""
         self._open = True
         self._progress = Progress()
+        self._lock = threading.Lock()
 
     def accept(self, event: Event) -> None:
         """Follow one event."""
-        self._progress.follow(event)
-        if isinstance(event.body, StepFinished):
-            progress = self._progress
-            line = step_line(progress.step, event.body, turns=progress.turn, tool_calls=progress.tool_calls)
-            self.say(line, mark="bad" if event.body.signal in RESERVED_EXITS else "good")
-        else:
-            self.tick()
+        with self._lock:
+            self._progress.follow(event)
+            if isinstance(event.body, StepFinished):
+                progress = self._progress
+                line = step_line(progress.step, event.body, turns=progress.turn, tool_calls=progress.tool_calls)
+                self._print(line, "bad" if event.body.signal in RESERVED_EXITS else "good")
+            else:
+                self._repaint()
 
     def say(self, line: str, *, mark: Mark = "good") -> None:
         """Print a line that stays, whole: a terminal wraps it where it is narrow."""
-        self._painted = ""
-        self._write(f"\r{self._dressed(mark, line)}{_CLEAR_TO_END}\n")
+        with self._lock:
+            self._print(line, mark)
 
     def tick(self) -> None:
         """Repaint the status line, when it says something new."""
+        with self._lock:
+            self._repaint()
+
+    def close(self) -> None:
+        """Wipe the status line; it is not painted again."""
+        with self._lock:
+            if self._open and self._painted:
+                self._write(f"\r{_CLEAR_TO_END}")
+            self._open = False
+
+    def _print(self, line: str, mark: Mark) -> None:
+        self._painted = ""
+        self._write(f"\r{self._dressed(mark, line)}{_CLEAR_TO_END}\n")
+
+    def _repaint(self) -> None:
         if not self._open:
             return
         status = self._progress.status(self._now() - self._began)
@@ -90,16 +112,10 @@ class LiveStatus:
             # Written over and then cleared to its end, in one write: the line never goes blank in between.
             self._write(f"\r{self._dressed('now', line)}{_CLEAR_TO_END}")
 
-    def close(self) -> None:
-        """Wipe the status line; it is not painted again."""
-        if self._open and self._painted:
-            self._write(f"\r{_CLEAR_TO_END}")
-        self._open = False
-
     def _dressed(self, mark: Mark, line: str) -> str:
         sign = _MARKS[mark][self._ascii]
         if self._ascii:
-            line = line.translate(_ASCII)
+            line = _in_ascii(line)
         return f"\x1b[{_COLOURS[mark]}m{sign}\x1b[0m {line}" if self._colour else f"{sign} {line}"
 
     def _width(self) -> int:
@@ -138,7 +154,7 @@ class PlainLines:
     def say(self, line: str, *, mark: Mark = "good") -> None:
         """Print a line; the mark is for terminals."""
         try:
-            self._stream.write(f"tuvl: {line.translate(_ASCII) if self._ascii else line}\n")
+            self._stream.write(f"tuvl: {_in_ascii(line) if self._ascii else line}\n")
             self._stream.flush()
         except OSError:
             # Nobody reads any more; the run goes on.
@@ -151,11 +167,53 @@ class PlainLines:
         """Do nothing: nothing is left behind."""
 
 
+class JsonLines:
+    """Another program: one event a line, and nothing else on the stream but what goes wrong."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def accept(self, event: Event) -> None:
+        """Write one event; a reader that has gone away is the fan-out's to notice."""
+        self._stream.write(json.dumps(to_wire(event), ensure_ascii=True, separators=(",", ":")) + "\n")
+        self._stream.flush()
+
+    def say(self, line: str, *, mark: Mark = "good") -> None:
+        """Say nothing: all that the lines of a view say stands in the events or in the result."""
+
+    def tick(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class Silence:
+    """Nobody looks."""
+
+    def accept(self, event: Event) -> None:
+        """Ignore the event."""
+
+    def say(self, line: str, *, mark: Mark = "good") -> None:
+        """Say nothing."""
+
+    def tick(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 def view_for(stream: TextIO, environ: Mapping[str, str]) -> View:
     """Return the view that suits a stream; `NO_COLOR` takes the colours, `TERM=dumb` the repainting."""
     if not stream.isatty() or environ.get("TERM", "") in {"", "dumb"}:
         return PlainLines(stream)
     return LiveStatus(stream, colour=not environ.get("NO_COLOR"))
+
+
+def _in_ascii(line: str) -> str:
+    plain = line.replace(" · ", ", ").replace("→", "->").replace("…", "~")
+    return plain.encode("ascii", "backslashreplace").decode()
 
 
 def _cut(line: str, width: int) -> str:

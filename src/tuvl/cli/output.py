@@ -15,18 +15,18 @@ def json_document(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def check_destination(output: str | None) -> None:
-    """Refuse an `--output` that cannot be written, before work is done whose result would then be lost."""
+def check_destination(output: str | None, *, option: str = "--output") -> None:
+    """Refuse a file that cannot be written, before work is done whose result would then be lost."""
     if output is None:
         return
     path = Path(output)
     folder = path.parent
     if path.is_dir():
-        raise UsageError(f"--output names {output!r}, which is a folder; name a file")
+        raise UsageError(f"{option} names {output!r}, which is a folder; name a file")
     if not folder.is_dir():
-        raise UsageError(f"--output names {output!r}, but there is no folder {str(folder)!r}; make it first")
+        raise UsageError(f"{option} names {output!r}, but there is no folder {str(folder)!r}; make it first")
     if not os.access(folder, os.W_OK):
-        raise UsageError(f"--output names {output!r}, but the folder {str(folder)!r} cannot be written to")
+        raise UsageError(f"{option} names {output!r}, but the folder {str(folder)!r} cannot be written to")
 
 
 def deliver(text: str, output: str | None) -> bool:

@@ -6,11 +6,13 @@ from tuvl.values import JsonObject, JsonValue
 
 def seconds(value: float) -> str:
     """Write a duration the way people say it: `12 ms`, `4.2 s`, `3 min 05 s`."""
-    if value < 1:
+    # The bounds are those of the rounded figure: never `1000 ms`, never `60.0 s`.
+    if value < 0.9995:
         return f"{value * 1000:.0f} ms"
-    if value < 60:
+    if value < 59.95:
         return f"{value:.1f} s"
-    return f"{int(value // 60)} min {int(value % 60):02d} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest:02d} s"
 
 
 def cost(usd: float | None) -> str:

@@ -1,0 +1,270 @@
+"""The Typer app: every command, its options and its help.
+
+`run` and `validate` are read without Typer when they are not asked for help (see `tuvl.cli.flags`), because they are
+started often and Typer's import is a fifth of their time. They are declared here all the same: this is the one place
+that says what an option means, and the command line reference is made from it.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import tuvl
+from tuvl.cli.init import DEFAULT_TEMPLATE
+from tuvl.errors import TuvlError
+
+MISUSE = 2
+
+app = typer.Typer(
+    name="tuvl",
+    help="Workflows of AI agents: proven before they run, bounded while they run, explained after.",
+    epilog="Start with `tuvl init my-project`. Exit codes: 0 done, 1 findings or a failed run, 2 misuse or an "
+    "unreadable file, 3 suspended, 4 aborted, 130 after Ctrl-C.",
+    no_args_is_help=True,
+    # Plain text: it comes at once, and reads the same in a terminal, a log and the reference.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+class RunEvents(StrEnum):
+    """Choices of `tuvl run --events`."""
+
+    PRETTY = "pretty"
+    JSONL = "jsonl"
+    NONE = "none"
+
+
+class TextOrJson(StrEnum):
+    """Choices of `--format` where there is text for people and JSON for programs."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class GraphFormat(StrEnum):
+    """Choices of `tuvl graph --format`."""
+
+    MERMAID = "mermaid"
+    DOT = "dot"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tuvl {tuvl.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _tuvl(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
+Project = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR", help="The project's root folder. [default: the nearest one with a tuvl.yaml, going upwards]"
+    ),
+]
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to; made when it is not there.")] = Path("."),
+    template: Annotated[
+        str, typer.Option(metavar="NAME", help="Which project: support, data or minimal.")
+    ] = DEFAULT_TEMPLATE,
+) -> None:
+    r"""Lay down a small project that validates and runs offline at once.
+
+    No file is overwritten: when one of them exists, nothing is written, and the command says which.
+
+    \b
+    Templates:
+      support   an agent with tools answers questions, or hands over to a person
+      data      rules clean a list; a model helps with the rows they cannot read
+      minimal   one model call sums up a text
+
+    \b
+    Example:
+      tuvl init my-project --template support
+    """
+    from tuvl.cli.init import init as lay_down
+
+    raise typer.Exit(lay_down(folder, template))
+
+
+@app.command()
+def run(
+    workflow: Annotated[
+        str, typer.Argument(metavar="WORKFLOW", help="A workflow file, or the name of a workflow of the project.")
+    ],
+    input_: Annotated[
+        str | None,
+        typer.Option("--input", metavar="FILE", help="The initial context, JSON or YAML; `-` reads stdin."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set one input value, over those of --input; KEY is a dot path. VALUE is JSON where it reads as JSON, "
+            "else text; for a key that `spec.input` declares as a string it is text as it stands. Repeatable.",
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PRESET",
+            help="Call PRESET, another AgentModel or a provider string such as openai/gpt-4.1-mini, where the workflow "
+            "says NAME. Repeatable.",
+        ),
+    ] = None,
+    events: Annotated[
+        RunEvents,
+        typer.Option(
+            help="What stderr shows of the run: a live line or plain lines for people, one JSON event a line, "
+            "or nothing."
+        ),
+    ] = RunEvents.PRETTY,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Put the transcript of every agent into the result document.")
+    ] = False,
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the result document to FILE instead of stdout.")
+    ] = None,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="SECONDS", help="End the run after so many seconds, if not before.")
+    ] = None,
+    record: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write what the models replied to FILE, for --replay.")
+    ] = None,
+    replay: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Take the models' replies from FILE; the first request that differs fails."),
+    ] = None,
+    principal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Whom the run acts for: a JSON or YAML file with id, tenant, groups and scopes. "
+            "[default: the local operator, with every scope]",
+        ),
+    ] = None,
+    project: Project = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan instead: nothing is run, nothing is called.")
+    ] = False,
+    format_: Annotated[
+        TextOrJson | None, typer.Option("--format", help="How --dry-run prints the plan. [default: text]")
+    ] = None,
+) -> None:
+    r"""Run one workflow and print its result.
+
+    The result is one JSON document on stdout; progress goes to stderr. The file is checked first: one with errors is
+    not run, and its findings are printed on stderr. The first Ctrl-C (or SIGTERM) stops the run gracefully, with its
+    result; the second one stops it at once.
+
+    \b
+    Examples:
+      tuvl run workflows/triage.yaml --input ticket.json
+      tuvl run triage --set ticket_id=T-1 --model default=openai/gpt-4.1-mini
+      tuvl run triage --input ticket.json --dry-run
+    """
+    from tuvl.cli.flags import Words
+    from tuvl.cli.options import options_of
+    from tuvl.cli.run import run_command
+
+    given = _given(
+        values={
+            "--input": input_,
+            "--events": events,
+            "--output": output,
+            "--timeout": timeout,
+            "--record": record,
+            "--replay": replay,
+            "--principal": principal,
+            "--project": project,
+            "--format": format_,
+        },
+        repeated={"--set": set_, "--model": model},
+        switches={"--trace": trace, "--dry-run": dry_run},
+    )
+    raise typer.Exit(run_command(options_of(Words(arguments=(workflow,), given=given))))
+
+
+def _given(
+    *, values: Mapping[str, str | None], repeated: Mapping[str, list[str] | None], switches: Mapping[str, bool]
+) -> dict[str, tuple[str, ...]]:
+    """Put options into the form that `read_words` gives them, so that they are checked in one place."""
+    given = {name: (value,) for name, value in values.items() if value is not None}
+    lists = {name: tuple(value) for name, value in repeated.items() if value}
+    return {**given, **lists, **{name: () for name, on in switches.items() if on}}
+
+
+@app.command()
+def graph(
+    workflow: Annotated[
+        str, typer.Argument(metavar="WORKFLOW", help="A workflow file, or the name of a workflow of the project.")
+    ],
+    format_: Annotated[
+        GraphFormat, typer.Option("--format", help="Mermaid, or the language of Graphviz.")
+    ] = GraphFormat.MERMAID,
+    output: Annotated[str | None, typer.Option(metavar="FILE", help="Write to FILE instead of stdout.")] = None,
+    project: Project = None,
+) -> None:
+    r"""Draw a workflow as Mermaid or Graphviz text.
+
+    The picture has the steps, where each exit leads, and the tools of agents (dashed). A file with errors is drawn as
+    far as it can be; a step that is not there shows as such.
+
+    \b
+    Examples:
+      tuvl graph workflows/triage.yaml
+      tuvl graph triage --format dot | dot -Tsvg -o triage.svg
+    """
+    from tuvl.cli.graph import graph as draw
+
+    raise typer.Exit(draw(workflow, format=format_.value, output=output, project=project))
+
+
+@app.command()
+def schema(
+    kind: Annotated[
+        str | None, typer.Argument(metavar="[KIND]", help="Which kind of document. [default: one schema for all]")
+    ] = None,
+    output: Annotated[str | None, typer.Option(metavar="FILE", help="Write to FILE instead of stdout.")] = None,
+) -> None:
+    r"""Print the JSON Schema of a document kind, for editors.
+
+    \b
+    Examples:
+      tuvl schema Workflow
+      tuvl schema --output tuvl.schema.json
+    """
+    from tuvl.cli.output import check_destination, deliver
+    from tuvl.cli.schema import schema_text
+
+    check_destination(output)
+    raise typer.Exit(0 if deliver(schema_text(kind) + "\n", output) else 1)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command line; returns the exit code."""
+    try:
+        app(args=list(argv), prog_name="tuvl")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else MISUSE
+    except TuvlError as error:
+        sys.stderr.write(f"tuvl: {error}\n")
+        return MISUSE
+    return 0

@@ -1,0 +1,93 @@
+"""The run itself: wires the engine to the command line, and gives out what comes back."""
+
+import sys
+from typing import assert_never
+
+from tuvl.cli.inputs import apply_settings, check_input, read_input, read_principal
+from tuvl.cli.live import JsonLines, Silence, View, view_for
+from tuvl.cli.options import EventsMode, RunOptions
+from tuvl.cli.output import deliver, json_document
+from tuvl.cli.running import INTERRUPTED, Interrupts, run_to_end
+from tuvl.cli.wording import reason, summary
+from tuvl.control import RunControl
+from tuvl.engine.result import RunResult
+from tuvl.plan.model import ExecutionPlan
+from tuvl.principal import Principal
+from tuvl.project.index import ProjectIndex
+from tuvl.runtime import Engine
+from tuvl.settings import environment, load_settings
+from tuvl.source.document import Document
+from tuvl.values import JsonObject
+
+
+def execute(options: RunOptions, project: ProjectIndex, document: Document) -> int:
+    """Compile and run a checked workflow; returns the exit code.
+
+    Raises `UsageError` for an input, and `ConfigError` for an environment, that the run cannot begin with.
+    """
+    settings = load_settings()
+    engine = Engine(
+        project,
+        settings=settings,
+        environ=environment(),
+        record=options.record,
+        replay=options.replay,
+        model_overrides=options.models,
+    )
+    plan = engine.plan(document)
+    data = read_input(options.input)
+    apply_settings(data, options.settings, None if plan.input_schema is None else plan.input_schema.schema)
+    check_input(data, plan.input_schema)
+    principal = read_principal(options.principal)
+    view = _view(options.events)
+    control = RunControl(pause_max_s=settings.agent_pause_max_s)
+    interrupts = Interrupts(control, view)
+    run = _run(engine, plan, data, options=options, control=control, principal=principal, view=view)
+    result = run_to_end(run, interrupts=interrupts, view=view)
+    return _hand_over(result, options, view, interrupted=interrupts.came)
+
+
+async def _run(
+    engine: Engine,
+    plan: ExecutionPlan,
+    data: JsonObject,
+    *,
+    options: RunOptions,
+    control: RunControl,
+    principal: Principal,
+    view: View,
+) -> RunResult:
+    try:
+        return await engine.run(
+            plan, data, control=control, sinks=(view,), principal=principal, timeout_s=options.timeout_s
+        )
+    finally:
+        await engine.aclose()
+
+
+def _view(mode: EventsMode) -> View:
+    match mode:
+        case "pretty":
+            return view_for(sys.stderr, environment())
+        case "jsonl":
+            return JsonLines(sys.stderr)
+        case "none":
+            return Silence()
+        case _:
+            assert_never(mode)
+
+
+def _hand_over(result: RunResult, options: RunOptions, view: View, *, interrupted: bool) -> int:
+    """Give out the document, then say how it went: a reader of stdout never waits for one of stderr."""
+    document = result.to_json()
+    delivered = deliver(json_document(document), options.output)
+    for warning in result.warnings:
+        view.say(f"warning: {warning}", mark="bad")
+    good = result.status == "completed"
+    view.say(summary(document), mark="good" if good else "bad")
+    why = reason(document)
+    if why is not None and not good:
+        view.say(why, mark="bad")
+    if interrupted:
+        return INTERRUPTED
+    return result.exit_code if delivered else result.exit_code or 1
