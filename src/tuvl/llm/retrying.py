@@ -1,0 +1,115 @@
+"""A model that calls another one, again where that may help: the only place where a model call is retried."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+from tuvl.clock import Clock
+from tuvl.errors import ModelError
+from tuvl.llm.failures import timeout_failure
+from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price
+
+
+class RetryPolicy(Protocol):
+    """How often a call is attempted, after which failures, and the waits between; seconds."""
+
+    @property
+    def attempts(self) -> int:
+        """Attempts in all, the first included."""
+        ...
+
+    @property
+    def on(self) -> frozenset[str]:
+        """`timeout` for attempts that took too long, `error` for every other failure that may pass."""
+        ...
+
+    @property
+    def backoff_s(self) -> float:
+        """Wait before the second attempt; doubled for each further one."""
+        ...
+
+    @property
+    def max_backoff_s(self) -> float:
+        """Longest wait, whatever the provider asks for."""
+        ...
+
+
+@runtime_checkable
+class NeedsPreparation(Protocol):
+    """A model that must load something first, which is not part of any call's time."""
+
+    async def prepare(self) -> None:
+        """Get ready; cheap when it is."""
+        ...
+
+
+class RetryingModel:
+    """Bounds each attempt, and repeats a failed one as its policy says; `Retry-After` is a floor of the wait.
+
+    Cancelling the caller cancels the attempt or the wait. The last error is the one that is raised.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        policy: RetryPolicy,
+        *,
+        timeout_s: float | None,
+        clock: Clock,
+        on_attempt: Callable[[int], None] | None = None,
+    ) -> None:
+        self._model = model
+        self._policy = policy
+        self._timeout_s = timeout_s
+        self._clock = clock
+        self._on_attempt = on_attempt
+        self._prepare = model.prepare if isinstance(model, NeedsPreparation) else None
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is called."""
+        return self._model.name
+
+    @property
+    def price(self) -> Price | None:
+        """The price of the model that is called."""
+        return self._model.price
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Call the model; raises the `ModelError` of the last attempt."""
+        if self._prepare is not None:
+            await self._prepare()
+        attempt = 1
+        while True:
+            if self._on_attempt is not None:
+                self._on_attempt(attempt)
+            try:
+                return await self._attempt(request)
+            except ModelError as error:
+                if attempt >= self._policy.attempts or not self._worth_another(error):
+                    raise
+                wait_s = self._wait_s(attempt, error.retry_after_s or 0.0)
+            await self._clock.sleep(wait_s)
+            attempt += 1
+
+    async def aclose(self) -> None:
+        """Let go of the model that is called."""
+        await self._model.aclose()
+
+    async def _attempt(self, request: ModelRequest) -> ModelReply:
+        timer = asyncio.timeout(self._timeout_s)
+        try:
+            async with timer:
+                return await self._model.complete(request)
+        except TimeoutError as error:
+            if not timer.expired():
+                raise
+            raise timeout_failure(self._model.name, self._timeout_s) from error
+
+    def _worth_another(self, error: ModelError) -> bool:
+        return error.retryable and ("timeout" if error.type == "timeout" else "error") in self._policy.on
+
+    def _wait_s(self, attempt: int, floor: float) -> float:
+        # The exponent is bounded: a thousand attempts must not overflow a float.
+        backoff = self._policy.backoff_s * 2.0 ** min(attempt - 1, 30)
+        return min(max(backoff, floor), self._policy.max_backoff_s)
