@@ -19,6 +19,10 @@ class Aborted(StepError):
         super().__init__(reason, type="aborted", signal="aborted")
 
 
+class Steered(Exception):
+    """A steer interrupted the model call in flight; the message waits at the next checkpoint."""
+
+
 class RunControl:
     """The control channel of one run. `pause`, `resume`, `steer` and `abort` may be called from its event loop."""
 
@@ -29,6 +33,8 @@ class RunControl:
         self._steers: list[str] = []
         self._scopes: dict[asyncio.Task[object], int] = {}
         self._cleanup: RunControl | None = None
+        self._interruptible: asyncio.Task[object] | None = None
+        self._interrupted = False
         self.abort_reason: str | None = None
         self.abort_signal = threading.Event()
         """Set on abort; a synchronous node in a thread may look at it (`ctx.abort`)."""
@@ -53,8 +59,16 @@ class RunControl:
         self._running.set()
 
     def steer(self, message: str) -> None:
-        """Queue guidance for the model; it is delivered once, in order, before the next model call."""
+        """Queue guidance for the model; it is delivered once, in order, before the next model call.
+
+        A call that is `interruptible` is cancelled for it, once, however many messages come.
+        """
         self._steers.append(message)
+        task = self._interruptible
+        # A run that steers itself is not waiting for anything; the message comes at its next checkpoint.
+        if task is not None and not self._interrupted and task is not asyncio.current_task():
+            self._interrupted = True
+            task.cancel()
 
     def abort(self, reason: str = "aborted by request") -> None:
         """Stop the run: cancel the model call or tools in flight. Said twice, the first reason stands.
@@ -100,6 +114,25 @@ class RunControl:
         """Raise `Aborted` when the run has been told to stop."""
         if self.abort_reason is not None:
             raise Aborted(self.abort_reason)
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let a steer cancel the current task inside this block, and leave the block as `Steered`.
+
+        A message that came just before counts too. An abort or any other cancellation wins over a steer.
+        """
+        if self._steers:
+            raise Steered
+        task = asyncio.current_task()
+        self._interruptible, self._interrupted = task, False
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self._interrupted and task is not None and task.uncancel() <= 0:
+                raise Steered from None
+            raise
+        finally:
+            self._interruptible = None
 
     @contextmanager
     def abortable(self) -> Iterator[None]:

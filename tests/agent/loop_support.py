@@ -5,11 +5,14 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
+from tuvl.agent.asking import Asker, Sampling
+from tuvl.agent.closing import Closing
 from tuvl.agent.exits import Exit
 from tuvl.agent.gates import OpenGates
 from tuvl.agent.history import Preparation
 from tuvl.agent.limits import Bounds
 from tuvl.agent.loop import AgentStepRunner
+from tuvl.agent.offer import Offer
 from tuvl.agent.outcome import OutcomeContract
 from tuvl.agent.transcript import Transcript
 from tuvl.clock import SystemClock
@@ -101,6 +104,9 @@ class Loop:
         emit: Callable[[object], None] | None = None,
         schema: dict | None = None,
         preparation: Preparation | None = None,
+        surface=None,
+        continuation=None,
+        interruptible: bool = False,
         **bounds,
     ) -> None:
         self.model = model if isinstance(model, Model) else Model(list(model))
@@ -125,24 +131,41 @@ class Loop:
             clock=clock,
             emit=emit,
         )
+        preparation = preparation or Preparation()
+        run_bounds = Bounds(
+            AgentLimits(**bounds),
+            limits or RunLimits(),
+            meter=Meter(parent=self.meter),
+            run_meter=self.meter,
+            clock=clock,
+        )
+        contract = OutcomeContract(
+            plan=OutcomePlan(write="result", enum=enum, schema=ValueSchema(schema) if schema else None)
+        )
         self.runner = AgentStepRunner(
-            model=self.model,
-            toolbox=self.toolbox,
-            bounds=Bounds(
-                AgentLimits(**bounds),
-                limits or RunLimits(),
-                meter=Meter(parent=self.meter),
-                run_meter=self.meter,
+            asker=Asker(
+                model=self.model,
+                toolbox=self.toolbox,
+                offer=Offer(declared=tuple(plans), surface=surface, conclusion=preparation.conclusion),
+                bounds=run_bounds,
+                control=self.control,
+                transcript=self.transcript,
                 clock=clock,
+                sampling=Sampling(interruptible=interruptible),
             ),
-            contract=OutcomeContract(
-                plan=OutcomePlan(write="result", enum=enum, schema=ValueSchema(schema) if schema else None)
+            toolbox=self.toolbox,
+            bounds=run_bounds,
+            closing=Closing(
+                contract=contract,
+                gates=gates,
+                retries_left=run_bounds.limits.answer_retries,
+                continuation=continuation,
+                continuations_left=3 if continuation else 0,
             ),
             gates=gates,
             control=self.control,
             transcript=self.transcript,
             emit=emit,
-            clock=clock,
             preparation=preparation,
         )
 

@@ -44,7 +44,7 @@ class CompletionRunner:
         return ended
 
     async def _attempts(self, system: str | None, user: str) -> Exit:
-        self.bounds.require_price(self.model.name, self.model.price)
+        self.bounds.require_price(self.model)
         opening = [Message(role="system", content=system)] if system else []
         opening.append(Message(role="user", content=await self.gates.input(user)))
         tries = self.agent.retry.attempts if "parse_error" in self.agent.retry.on else 1

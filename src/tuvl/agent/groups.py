@@ -28,3 +28,17 @@ def grouped(messages: Sequence[Message], tokens: Sequence[int]) -> list[Group]:
             groups.append(Group(messages=tuple(messages[begin:index]), tokens=sum(tokens[begin:index])))
             begin = index
     return groups if messages else []
+
+
+def paired(messages: Sequence[Message]) -> bool:
+    """Whether every call has its result right behind it, in order, and no result stands alone."""
+    waiting: list[str] = []
+    for message in messages:
+        if message.role == "tool":
+            if not waiting or waiting.pop(0) != message.tool_call_id:
+                return False
+        elif waiting:
+            return False
+        else:
+            waiting = [call.id for call in message.tool_calls]
+    return not waiting

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from tuvl.agent.compaction import Compactor, estimates
 from tuvl.agent.conclude import Conclusion
+from tuvl.agent.groups import paired
+from tuvl.agent.ports import Trim
 from tuvl.errors import StepError
 from tuvl.llm.messages import Message, Usage
 from tuvl.llm.meter import estimate_tokens
@@ -18,6 +20,7 @@ class Preparation:
 
     compactor: Compactor | None = None
     conclusion: Conclusion | None = None
+    trim: Trim | None = None
     limits: ContextLimits | None = None
 
 
@@ -29,6 +32,11 @@ class History:
         self._preparation = preparation
         self._tokens = estimates(self.messages)
         self._bytes = sum(map(_size, self.messages)) if preparation.limits else 0
+
+    @classmethod
+    def opening(cls, system: str, user: str, preparation: Preparation) -> "History":
+        """Begin a conversation."""
+        return cls([Message(role="system", content=system), Message(role="user", content=user)], preparation)
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Add messages."""
@@ -43,19 +51,15 @@ class History:
             self._bytes += _size(message)
 
     async def prepare(self, turn: int) -> Sequence[Message]:
-        """Make the history ready for a call: compact it, add the notice to finish, test it against its limits."""
+        """Make the history ready for a call: compacted, with the notice to finish when due, trimmed, in its limits."""
         await self._compact(force=False)
         conclusion = self._preparation.conclusion
         notice = conclusion.notice(turn) if conclusion else None
         if notice is not None:
             self.append(notice)
-        self._check_limits()
-        return self.messages
-
-    def offers_tools(self, turn: int) -> bool:
-        """Whether this turn's request offers tools."""
-        conclusion = self._preparation.conclusion
-        return conclusion is None or conclusion.offers_tools(turn)
+        messages = await self._trimmed()
+        self._check_limits(messages)
+        return messages
 
     async def recover(self) -> bool:
         """After a provider's prompt-too-long error: compact by force, and say whether another attempt makes sense."""
@@ -79,13 +83,23 @@ class History:
         self._bytes = sum(map(_size, shorter)) if self._preparation.limits else 0
         return True
 
-    def _check_limits(self) -> None:
+    async def _trimmed(self) -> Sequence[Message]:
+        trim = self._preparation.trim
+        if trim is None:
+            return self.messages
+        messages = await trim.trimmed(self.messages)
+        if not paired(messages):
+            raise StepError("trim left a tool call without its result, or a result without its call", type="trim")
+        return messages
+
+    def _check_limits(self, messages: Sequence[Message]) -> None:
         limits = self._preparation.limits
         if limits is None:
             return
+        size = self._bytes if messages is self.messages else sum(map(_size, messages))
         for name, bound, value in (
-            ("max_messages", limits.max_messages, len(self.messages)),
-            ("max_bytes", limits.max_bytes, self._bytes),
+            ("max_messages", limits.max_messages, len(messages)),
+            ("max_bytes", limits.max_bytes, size),
         ):
             if bound is not None and value > bound:
                 raise StepError(

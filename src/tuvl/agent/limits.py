@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from tuvl.agent.exits import BudgetExceeded
 from tuvl.clock import Clock
 from tuvl.errors import StepError
-from tuvl.llm.messages import Price
+from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
 from tuvl.plan.model import AgentLimits, RunLimits
 from tuvl.tools.result import Observation
@@ -35,14 +35,14 @@ class Bounds:
         self._failed_turns = 0
         self._repeats: Counter[int] = Counter()
 
-    def require_price(self, model: str, price: Price | None) -> None:
+    def require_price(self, model: ChatModel) -> None:
         """Refuse a cost bound that could never trip, before the first call."""
         capped = self.limits.cost_budget_usd is not None or self._run_limits.max_cost_usd is not None
-        if capped and price is None:
+        if capped and model.price is None:
             raise StepError(
-                f"a cost bound is set, but the price of model {model!r} is unknown; give its preset a `price:`",
+                f"a cost bound is set, but the price of model {model.name!r} is unknown; give its preset a `price:`",
                 type="unpriced_model",
-                detail={"model": model},
+                detail={"model": model.name},
             )
 
     def check_turn_start(self) -> None:

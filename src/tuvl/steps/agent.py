@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 
+from tuvl.agent.asking import Asker, Sampling
+from tuvl.agent.closing import Closing
 from tuvl.agent.completion import CompletionRunner
 from tuvl.agent.exits import Exit
 from tuvl.agent.gates import OpenGates
 from tuvl.agent.limits import Bounds
 from tuvl.agent.loop import AgentStepRunner
+from tuvl.agent.offer import Offer
 from tuvl.agent.outcome import OutcomeContract
 from tuvl.agent.prompt import autonomous_opening, untrusted
 from tuvl.agent.transcript import Transcript
@@ -58,18 +61,27 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
         clock=services.clock,
         emit=emit,
     )
+    model = _model(agent, services, emit, lambda: runner.turn)
+    asker = Asker(
+        model=model,
+        toolbox=toolbox,
+        offer=Offer(declared=tuple(tool.ref for tool in agent.tools)),
+        bounds=bounds,
+        control=services.control,
+        transcript=transcript,
+        clock=services.clock,
+        sampling=Sampling(max_output_tokens=agent.max_output_tokens, temperature=agent.temperature),
+    )
+    contract = OutcomeContract(plan=agent.outcome)
     runner = AgentStepRunner(
-        model=_model(agent, services, emit, lambda: runner.turn),
+        asker=asker,
         toolbox=toolbox,
         bounds=bounds,
-        contract=OutcomeContract(plan=agent.outcome),
+        closing=Closing(contract=contract, gates=gates, retries_left=agent.limits.answer_retries),
         gates=gates,
         control=services.control,
         transcript=transcript,
         emit=emit,
-        clock=services.clock,
-        max_output_tokens=agent.max_output_tokens,
-        temperature=agent.temperature,
     )
     system, user = autonomous_opening(agent, scope.values, scope.public)
     ended = await runner.run(system, user)

@@ -1,0 +1,75 @@
+"""One question to the model: history made ready, tools offered, the call made, counted and recorded."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+from tuvl.agent.history import History
+from tuvl.agent.limits import Bounds
+from tuvl.agent.offer import Offer
+from tuvl.agent.prompt import steer_message
+from tuvl.agent.transcript import Transcript
+from tuvl.clock import Clock
+from tuvl.control import RunControl, Steered
+from tuvl.errors import ModelError
+from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest
+from tuvl.tools.toolbox import Toolbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """What is asked of the provider besides the messages; `None` leaves it to the provider."""
+
+    max_output_tokens: int | None = None
+    temperature: float | None = None
+    interruptible: bool = False
+    """Whether a steer cancels the call in flight (`steer_mode: interrupt`)."""
+
+
+@dataclass(kw_only=True)
+class Asker:
+    """Makes the model calls of one run."""
+
+    model: ChatModel
+    toolbox: Toolbox
+    offer: Offer
+    bounds: Bounds
+    control: RunControl
+    transcript: Transcript
+    clock: Clock
+    sampling: Sampling
+
+    async def ask(self, history: History, turn: int) -> ModelReply:
+        """Make one turn's model call; a steer that interrupts it is delivered, and the same turn is asked anew."""
+        while True:
+            self.toolbox.offer(await self.offer.for_turn(turn))
+            request = ModelRequest(
+                messages=await history.prepare(turn),
+                tools=self.toolbox.specs,
+                max_output_tokens=self.sampling.max_output_tokens,
+                temperature=self.sampling.temperature,
+            )
+            started = self.clock.monotonic()
+            try:
+                with self.control.interruptible() if self.sampling.interruptible else nullcontext():
+                    reply = await self._complete(request, history)
+            except Steered:
+                history.extend(map(steer_message, await self.control.checkpoint()))
+                self.bounds.check_turn_start()
+                continue
+            self._count(request, reply, history, turn, (self.clock.monotonic() - started) * 1000)
+            return reply
+
+    async def _complete(self, request: ModelRequest, history: History) -> ModelReply:
+        """Call, and call once more with a shorter history when the provider finds this one too long."""
+        try:
+            return await self.model.complete(request)
+        except ModelError as error:
+            if error.type != "context_overflow" or not await history.recover():
+                raise
+        return await self.model.complete(replace(request, messages=history.messages))
+
+    def _count(self, request: ModelRequest, reply: ModelReply, history: History, turn: int, duration_ms: float) -> None:
+        usage = self.bounds.meter.count_reply(request, reply, self.model.price)
+        history.observe(usage)
+        self.transcript.reply(turn, reply, usage, duration_ms)
+        self.bounds.check_after_call()

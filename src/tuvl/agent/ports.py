@@ -1,0 +1,54 @@
+"""What an author may plug into the loop; each is a Functional node in a file, or an object in Python.
+
+All of them are asked at one place of a turn, in this order: `Surface`, `Trim`, `WorkReservation`, `RequestObserver`,
+then after an answer `Continuation`. An exception from any of them ends the run as `error`.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tuvl.llm.messages import Message, ModelRequest, Usage
+
+
+class Surface(Protocol):
+    """Decides which of the declared tools a turn offers."""
+
+    async def offered(self, turn: int, declared: Sequence[str]) -> frozenset[str] | None:
+        """Return the names to offer, at most the declared ones; `None` keeps what was offered. Asked from turn 2 on."""
+        ...
+
+
+class Trim(Protocol):
+    """Rewrites the messages of one request; the history itself stays whole."""
+
+    async def trimmed(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return what is sent instead; every call must keep its result, and every result its call."""
+        ...
+
+
+class WorkReservation(Protocol):
+    """An outside quota around each model call."""
+
+    async def reserve(self, request: ModelRequest) -> None:
+        """Take what the call may use; an exception refuses the call, and nothing is refunded then."""
+        ...
+
+    async def refund(self, request: ModelRequest, used: Usage | None) -> None:
+        """Settle: `used` is what the provider billed, `None` when the call failed and used nothing."""
+        ...
+
+
+class RequestObserver(Protocol):
+    """Sees the exact request before each attempt; may veto it."""
+
+    async def observe_request(self, request: ModelRequest) -> None:
+        """Look at a request; an exception vetoes it."""
+        ...
+
+
+class Continuation(Protocol):
+    """Asked when the model has given its answer: is there more to do?"""
+
+    async def more(self, turn: int, answer: str) -> Sequence[Message]:
+        """Return messages to go on with; none accepts the answer."""
+        ...
