@@ -11,10 +11,10 @@ ANY = "*"
 
 
 def check_start(plan: ExecutionPlan, principal: Principal) -> None:
-    """Raise `ConfigError` for a plan that cannot run yet, `UsageError` for a principal who may not run it."""
-    if plan.unavailable:
-        listed = "; ".join(plan.unavailable)
-        raise ConfigError(f"workflow {plan.workflow!r} cannot run yet: {listed}")
+    """Raise `ConfigError` for a plan that cannot run, `UsageError` for a principal who may not run it."""
+    if plan.refusals:
+        listed = "; ".join(plan.refusals)
+        raise ConfigError(f"workflow {plan.workflow!r} cannot run: {listed}")
     if ANY in principal.scopes:
         return
     for kind, wanted, held in (

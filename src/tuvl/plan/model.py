@@ -90,6 +90,8 @@ class ModelPlan:
 
     name: str
     preset: AgentModel | None = None
+    folder: str | None = None
+    """Folder of the preset's file: its `script:` is found from there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,5 +270,5 @@ class ExecutionPlan:
     output: tuple[str, ...] | None = None
     required_scope: str | None = None
     required_group: str | None = None
-    unavailable: tuple[str, ...] = ()
-    """What the workflow asks for and this version cannot do; a run refuses before its first step."""
+    refusals: tuple[str, ...] = ()
+    """Why a run refuses before its first step: what this version cannot do yet, what the project's policy forbids."""

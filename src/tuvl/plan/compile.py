@@ -1,0 +1,126 @@
+"""A workflow document and its project → an `ExecutionPlan`, in which every name is resolved."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from tuvl.analysis.effects import effects_of
+from tuvl.analysis.fault import Fault
+from tuvl.analysis.faults import workflow_faults
+from tuvl.analysis.graph import RouteGraph, route_graph
+from tuvl.analysis.parameters import tool_uses
+from tuvl.analysis.references import artifact_references
+from tuvl.analysis.steps import WorkflowView, mapping
+from tuvl.artifacts.reference import SITE_TYPES
+from tuvl.errors import ConfigError, TemplateError
+from tuvl.plan.compile_limits import run_limits
+from tuvl.plan.compile_schema import compile_schema
+from tuvl.plan.compile_steps import compile_action, dot_path
+from tuvl.plan.model import ExecutionPlan, StepPlan
+from tuvl.plan.not_yet import not_yet
+from tuvl.plan.project import PlanProject
+from tuvl.project.index import ProjectIndex
+from tuvl.source.document import Document
+from tuvl.spec.build import build_as
+from tuvl.spec.workflow import Workflow
+
+SHOWN_FAULTS = 3
+
+
+def compile_workflow(
+    document: Document, project: ProjectIndex, *, models: Mapping[str, str] | None = None
+) -> ExecutionPlan:
+    """Compile a workflow.
+
+    `models` replaces models by the name that agents call them by, for this plan only: name → preset or provider
+    string. Raises `ConfigError` for every mistake that `tuvl validate` reports as an error. What is sound and cannot
+    run, here or yet, is told by `refusals` of the plan.
+    """
+    workflow = build_as(document, Workflow)
+    view = WorkflowView(mapping(document.data))
+    _refuse_repeated_ids(view, document)
+    graph = route_graph(view, project)
+    _refuse_faults(workflow_faults(view, project, graph), document)
+    resolver = PlanProject(project, models or {})
+    try:
+        _refuse_artifacts(view, resolver)
+        steps = _steps(workflow, view, graph, resolver)
+        return _plan(workflow, view, graph, resolver, steps)
+    except (ConfigError, TemplateError) as error:
+        raise ConfigError(f"{document.file}: {error}") from error
+
+
+def _plan(
+    workflow: Workflow, view: WorkflowView, graph: RouteGraph, project: PlanProject, steps: Mapping[str, StepPlan]
+) -> ExecutionPlan:
+    spec, settings = workflow.spec, project.settings
+    if graph.entry is None:
+        raise ConfigError("no step is on the spine: each is only referred to by others, so a run has no beginning")
+    return ExecutionPlan(
+        workflow=workflow.metadata.name,
+        schema_version=workflow.metadata.schema_version,
+        entry=graph.entry,
+        steps=steps,
+        limits=run_limits(spec.limits, settings.limits, settings.policy),
+        input_schema=None if spec.input is None else compile_schema(spec.input, where="`spec.input`"),
+        output=None if spec.output is None else dot_path(spec.output, where="`spec.output`"),
+        required_scope=workflow.metadata.required_scope,
+        required_group=workflow.metadata.required_group,
+        refusals=(*not_yet(view), *project.refusals, *_unapproved_tools(view, project)),
+    )
+
+
+def _steps(workflow: Workflow, view: WorkflowView, graph: RouteGraph, project: PlanProject) -> Mapping[str, StepPlan]:
+    return {
+        step.id: StepPlan(
+            id=step.id,
+            kind=step.kind,
+            action=compile_action(step, view, project),
+            routes=step.routes,
+            next=graph.next_of(step.id),
+            effects=effects_of(view.by_id[step.id], project.index),
+            timeout_s=step.timeout_s,
+        )
+        for step in workflow.spec.steps
+    }
+
+
+def _refuse_repeated_ids(view: WorkflowView, document: Document) -> None:
+    repeated = [name for name, count in Counter(step.id for step in view.steps).items() if count > 1]
+    if repeated:
+        raise ConfigError(f"{document.file}: {len(repeated)} step ids are used twice, {repeated[0]!r} for one")
+
+
+def _refuse_faults(faults: Sequence[Fault], document: Document) -> None:
+    if not faults:
+        return
+    shown = "; ".join(
+        f"line {document.locate(fault.path, key=fault.at_key).start.line}: {fault.message}"
+        for fault in faults[:SHOWN_FAULTS]
+    )
+    more = f" (and {len(faults) - SHOWN_FAULTS} more)" if len(faults) > SHOWN_FAULTS else ""
+    raise ConfigError(f"{document.file}: {shown}{more}; `tuvl validate` shows every mistake with its place")
+
+
+def _refuse_artifacts(view: WorkflowView, project: PlanProject) -> None:
+    """Look at the references that no compiled text needs: guardrails, hooks, servers, criteria."""
+    for reference in artifact_references(dict(view.data), "Workflow"):
+        if not reference.is_reference:
+            continue
+        found = project.index.resolve(reference.text)
+        if found is None:
+            raise ConfigError(f"there is no artifact {reference.text!r}")
+        if found.type not in SITE_TYPES[reference.site]:
+            wanted = " or ".join(SITE_TYPES[reference.site])
+            raise ConfigError(f"{reference.text!r} is of type {found.type!r}; {reference.site!r} takes {wanted}")
+
+
+def _unapproved_tools(view: WorkflowView, project: PlanProject) -> list[str]:
+    policy = project.settings.policy.require_approval
+    if policy is None:
+        return []
+    return [
+        f"step {agent.id!r}: tool {use.ref!r} needs approval by `policy.require_approval`, and says `approval: never`"
+        for agent in view.steps
+        for use in tool_uses(agent, view)
+        if effects_of(use.step, project.index) in policy.effects and use.entry.get("approval", "never") == "never"
+    ]

@@ -1,0 +1,92 @@
+"""The project as the compiler sees it: its configuration, its texts, its models, its policy."""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+
+from tuvl.artifacts.reference import SITE_TYPES, ArtifactRef, is_reference
+from tuvl.errors import ConfigError
+from tuvl.plan.model import ModelPlan
+from tuvl.project.index import ProjectIndex
+from tuvl.spec.build import build_as
+from tuvl.spec.llm import AgentModel
+from tuvl.spec.project_config import ProjectConfig, ProjectSpec
+from tuvl.suggest import did_you_mean
+from tuvl.templating.render import Template, compile_template, literal_template
+
+DEFAULT_MODEL = "default"
+"""Name of the model of agents that name none, when the project's configuration says no other."""
+
+
+class PlanProject:
+    """Resolves what a workflow names. `models` replaces models by name, for this one compilation."""
+
+    def __init__(self, index: ProjectIndex, models: Mapping[str, str]) -> None:
+        self.index = index
+        self.refusals: list[str] = []
+        """What the policy forbids, found so far."""
+        self._models = models
+        self._plans: dict[str, ModelPlan] = {}
+
+    @cached_property
+    def settings(self) -> ProjectSpec:
+        """The `spec:` of the project's configuration, or its defaults."""
+        document = self.index.config_document
+        return ProjectSpec() if document is None else build_as(document, ProjectConfig).spec
+
+    def model(self, name: str | None, *, step: str) -> ModelPlan:
+        """Return the model of an agent; an unknown name is kept, and refused when it is first called."""
+        asked = DEFAULT_MODEL if name is None else name
+        chosen = self._models.get(asked)
+        if chosen is None:
+            chosen = (self.settings.default_model or DEFAULT_MODEL) if name is None else name
+            chosen = self._models.get(chosen, chosen)
+        plan = self._plans.get(chosen)
+        if plan is None:
+            plan = self._plans[chosen] = self._model(chosen)
+            self._check_allowed(plan, step)
+        return plan
+
+    def _model(self, name: str) -> ModelPlan:
+        document = None if "/" in name else self.index.preset(name)
+        if document is None:
+            return ModelPlan(name=name)
+        folder = Path(document.file).absolute().parent
+        return ModelPlan(name=name, preset=build_as(document, AgentModel), folder=str(folder))
+
+    def _check_allowed(self, plan: ModelPlan, step: str) -> None:
+        allowed = self.settings.policy.allow_models
+        if allowed is None:
+            return
+        names = [plan.name]
+        if plan.preset is not None:
+            spec = plan.preset.spec
+            names.append(f"{spec.provider}/{spec.model}" if spec.model else spec.provider)
+        if not any(fnmatchcase(name, pattern) for name in names for pattern in allowed):
+            patterns = ", ".join(repr(pattern) for pattern in allowed)
+            self.refusals.append(
+                f"step {step!r}: model {names[-1]!r} is none that `policy.allow_models` allows ({patterns})"
+            )
+
+    def prose(self, text: str, *, site: str, where: str) -> Template:
+        """Compile the text at a prose site: inline text is a template, an artifact when its front matter says so."""
+        if not is_reference(text):
+            return compile_template(text, where=where)
+        reference = ArtifactRef.parse(text)
+        view = None if reference is None else self.index.resolve(text)
+        if reference is None or view is None or view.body is None:
+            hint = did_you_mean(reference.name, self.index.artifacts) if reference else None
+            raise ConfigError(f"{where}: there is no artifact {text!r}{'; ' + hint if hint else ''}")
+        if view.type not in SITE_TYPES[site]:
+            wanted = " or ".join(SITE_TYPES[site])
+            raise ConfigError(f"{where}: {text!r} is of type {view.type!r}; this field takes {wanted}")
+        if reference.version is None and self.settings.policy.require_pins:
+            self.refusals.append(
+                f"{where}: {text!r} names no version, and `policy.require_pins` is on; write {view.reference!r}"
+            )
+        return (
+            compile_template(view.body, where=f"{where} ({view.file})")
+            if view.template
+            else literal_template(view.body)
+        )
