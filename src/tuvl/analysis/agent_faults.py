@@ -1,11 +1,11 @@
 """What is wrong with an `Agent` step beyond the shape of its fields."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.references import ARTIFACT_SCHEME, tool_entries
-from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
+from tuvl.analysis.steps import StepView, items, mapping, text
 from tuvl.spec.signals import RESERVED_EXITS
 
 GUARDRAIL_SITES = ("input", "tools", "output")
@@ -13,10 +13,10 @@ GUARDRAIL_SITES = ("input", "tools", "output")
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def undescribed_tools(step: StepView, workflow: WorkflowView) -> Iterator[Fault]:
+def undescribed_tools(step: StepView, steps: Mapping[str, StepView]) -> Iterator[Fault]:
     """Tools of which the model would know nothing but the name."""
     for index, ref, entry in tool_entries(step):
-        target = workflow.by_id.get(ref)
+        target = steps.get(ref)
         if target is None or _said(entry.get("description")) or _said(target.data.get("description")):
             continue
         yield Fault(
@@ -30,10 +30,10 @@ def _said(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def refused_tool_names(step: StepView, workflow: WorkflowView) -> Iterator[Fault]:
+def refused_tool_names(step: StepView, steps: Mapping[str, StepView]) -> Iterator[Fault]:
     """Tools under names that model providers refuse."""
     for index, ref, _ in tool_entries(step):
-        if ref in workflow.by_id and _TOOL_NAME.fullmatch(ref) is None:
+        if ref in steps and _TOOL_NAME.fullmatch(ref) is None:
             why = f"is {len(ref)} characters long" if len(ref) > 64 else "holds other characters"
             yield Fault(
                 (*step.path, "agent", "tools", index, "ref"),
@@ -84,6 +84,12 @@ def bad_guardrails(step: StepView) -> Iterator[Fault]:
                 f"step {step.id!r} has guardrails on tools, but a completion calls none",
                 "remove `tools:`, or use `mode: autonomous`",
                 at_key=True,
+            )
+        if not isinstance(entries, list):
+            yield Fault(
+                path,
+                f"the guardrails at {site!r} of step {step.id!r} are no list",
+                "write a list: `[artifact://<name>@<version>]`",
             )
         for index, entry in enumerate(items(entries)):
             if text(entry) is None or not entry.startswith(ARTIFACT_SCHEME):

@@ -34,8 +34,8 @@ def workflow_faults(workflow: WorkflowView, project: Surroundings, graph: RouteG
         if step.kind == "Agent":
             found += bad_outcomes(step)
             found += unrouted_outcomes(step, graph)
-            found += undescribed_tools(step, workflow)
-            found += refused_tool_names(step, workflow)
+            found += undescribed_tools(step, workflow.by_id)
+            found += refused_tool_names(step, workflow.by_id)
             found += bad_guardrails(step)
     found += no_way_out(graph)
     return found

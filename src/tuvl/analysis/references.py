@@ -1,6 +1,6 @@
 """What refers to what: steps that other steps name, and artifacts that a document names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -90,7 +90,7 @@ def _hook_targets(owner: str, path: KeyPath, hooks: object, project: Surrounding
             yield StepReference(owner, target, "hook target", (*path, index))
 
 
-def artifact_references(data: dict[str, Any], kind: str | None) -> Iterator[ArtifactReference]:
+def artifact_references(data: Mapping[str, Any], kind: str | None) -> Iterator[ArtifactReference]:
     """Every text of a document that stands where an artifact may be named, inline prose included."""
     if kind == "Workflow":
         yield from _workflow_artifacts(WorkflowView(data))

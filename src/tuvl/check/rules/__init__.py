@@ -2,23 +2,62 @@
 
 from tuvl.check.rule import Rule
 from tuvl.check.rules.ambiguous_scalar import AmbiguousScalarRule
+from tuvl.check.rules.argument_shadows import ArgumentShadows
+from tuvl.check.rules.artifact_type import ArtifactType
 from tuvl.check.rules.bad_expression import BadExpression
 from tuvl.check.rules.bad_id import BadId
 from tuvl.check.rules.bad_schema import BadSchema
 from tuvl.check.rules.bad_template import BadTemplate
+from tuvl.check.rules.confusable_tools import ConfusableTools
+from tuvl.check.rules.cycle_without_exit_bound import CycleWithoutExitBound
+from tuvl.check.rules.dead_end_signal import DeadEndSignal
+from tuvl.check.rules.derived_parameters import DerivedParameters
 from tuvl.check.rules.duplicate_id import DuplicateId
 from tuvl.check.rules.duplicate_key import DuplicateKey
+from tuvl.check.rules.duplicate_trigger import DuplicateTrigger
 from tuvl.check.rules.empty_document import EmptyDocument
+from tuvl.check.rules.empty_template_site import EmptyTemplateSite
+from tuvl.check.rules.fallback_loops import FallbackLoops
+from tuvl.check.rules.falls_into_branch import FallsIntoBranch
 from tuvl.check.rules.flat_document import FlatDocument
+from tuvl.check.rules.guardrail_site import GuardrailSite
+from tuvl.check.rules.hook_target import HookTarget
 from tuvl.check.rules.invisible_text import InvisibleText
+from tuvl.check.rules.judge_unused import JudgeUnused
 from tuvl.check.rules.key_as_written import KeyAsWritten
 from tuvl.check.rules.missing_field import MissingField
+from tuvl.check.rules.mode_missing import ModeMissing
+from tuvl.check.rules.no_tools import NoTools
+from tuvl.check.rules.no_way_out import NoWayOut
+from tuvl.check.rules.node_file import NodeFile
 from tuvl.check.rules.nothing_checked import NothingChecked
+from tuvl.check.rules.outcome_reserved import OutcomeReserved
+from tuvl.check.rules.outcome_unrouted import OutcomeUnrouted
 from tuvl.check.rules.removed_field import RemovedField
+from tuvl.check.rules.reserved_unrouted import ReservedUnrouted
+from tuvl.check.rules.route_never_taken import RouteNeverTaken
+from tuvl.check.rules.router_gap import RouterGap
+from tuvl.check.rules.schema_provider import SchemaProvider
+from tuvl.check.rules.self_route import SelfRoute
+from tuvl.check.rules.steering_missing import SteeringMissing
+from tuvl.check.rules.tool_name_provider import ToolNameProvider
+from tuvl.check.rules.tool_on_spine import ToolOnSpine
+from tuvl.check.rules.tool_params_mismatch import ToolParamsMismatch
+from tuvl.check.rules.tool_undescribed import ToolUndescribed
+from tuvl.check.rules.unknown_artifact import UnknownArtifact
+from tuvl.check.rules.unknown_data_model import UnknownDataModel
 from tuvl.check.rules.unknown_field import UnknownField
 from tuvl.check.rules.unknown_kind import UnknownKind
+from tuvl.check.rules.unknown_model import UnknownModel
+from tuvl.check.rules.unknown_node import UnknownNode
+from tuvl.check.rules.unknown_route_target import UnknownRouteTarget
+from tuvl.check.rules.unknown_tool_ref import UnknownToolRef
+from tuvl.check.rules.unreachable_step import UnreachableStep
 from tuvl.check.rules.unsafe_yaml import UnsafeYaml
+from tuvl.check.rules.unused_artifact import UnusedArtifact
 from tuvl.check.rules.unused_suppression import UnusedSuppression
+from tuvl.check.rules.workflow_cycle import WorkflowCycle
+from tuvl.check.rules.wrong_mode_field import WrongModeField
 from tuvl.check.rules.wrong_type import WrongType
 from tuvl.check.rules.yaml_syntax import YamlSyntax
 
@@ -48,10 +87,52 @@ SHAPE: tuple[Rule, ...] = (
     BadExpression(),
 )
 
-REFERENCES: tuple[Rule, ...] = ()
+REFERENCES: tuple[Rule, ...] = (
+    UnknownRouteTarget(),
+    UnknownToolRef(),
+    OutcomeUnrouted(),
+    UnknownArtifact(),
+    ArtifactType(),
+    UnknownModel(),
+    UnknownNode(),
+    UnknownDataModel(),
+    HookTarget(),
+    UnusedArtifact(),
+    NodeFile(),
+    DuplicateTrigger(),
+    WorkflowCycle(),
+)
 
-FLOW: tuple[Rule, ...] = ()
+FLOW: tuple[Rule, ...] = (
+    UnreachableStep(),
+    ReservedUnrouted(),
+    RouteNeverTaken(),
+    NoWayOut(),
+    CycleWithoutExitBound(),
+    DeadEndSignal(),
+    SelfRoute(),
+    ToolOnSpine(),
+    RouterGap(),
+    FallsIntoBranch(),
+    FallbackLoops(),
+)
 
-AGENT: tuple[Rule, ...] = ()
+AGENT: tuple[Rule, ...] = (
+    ModeMissing(),
+    WrongModeField(),
+    NoTools(),
+    ToolUndescribed(),
+    SteeringMissing(),
+    OutcomeReserved(),
+    GuardrailSite(),
+    ToolParamsMismatch(),
+    DerivedParameters(),
+    ToolNameProvider(),
+    SchemaProvider(),
+    JudgeUnused(),
+    ConfusableTools(),
+    ArgumentShadows(),
+    EmptyTemplateSite(),
+)
 
 ALL_RULES: tuple[Rule, ...] = (*SOURCE, *SHAPE, *REFERENCES, *FLOW, *AGENT)

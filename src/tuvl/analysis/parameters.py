@@ -1,0 +1,115 @@
+"""The parameters of an agent's tools: declared in the entry, or derived from what the step's templates want."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tuvl.analysis.context import ARGUMENTS, field_reads, scanned, template_reads
+from tuvl.analysis.references import tool_entries
+from tuvl.analysis.steps import StepView, mapping
+from tuvl.values import JsonObject, JsonValue, KeyPath
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One entry of `agent.tools` whose step is there."""
+
+    path: KeyPath
+    """Key path of the entry."""
+    ref: str
+    entry: dict[str, Any]
+    step: StepView
+    """The step that does the work."""
+    parameters: JsonObject
+    declared: bool
+    """Whether the entry gives its `parameters`; else they are derived."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the arguments the model may give."""
+        return tuple(mapping(self.parameters.get("properties")))
+
+    @property
+    def description(self) -> str:
+        """What the model reads of the tool."""
+        own, general = self.entry.get("description"), self.step.data.get("description")
+        return own if isinstance(own, str) and own.strip() else general if isinstance(general, str) else ""
+
+
+def tool_uses(agent: StepView, steps: Mapping[str, StepView]) -> Iterator[ToolUse]:
+    """The tools of an agent, those whose step is there."""
+    for index, ref, entry in tool_entries(agent):
+        step = steps.get(ref)
+        if step is not None:
+            declared = entry.get("parameters")
+            is_declared = isinstance(declared, dict)
+            parameters = declared if isinstance(declared, dict) else derived_parameters(step)
+            yield ToolUse((*agent.path, "agent", "tools", index), ref, entry, step, parameters, is_declared)
+
+
+def derived_parameters(step: StepView) -> JsonObject:
+    """The JSON Schema of a tool whose entry declares none.
+
+    An APICall wants its placeholders, an MCP call the argument keys that hold a template, a ModelOp its placeholders
+    and a free `payload` object when it writes; any other step takes an open object. Values may have any type; a
+    placeholder without a `default` is required.
+    """
+    properties: dict[str, JsonValue] = {}
+    required: list[JsonValue] = []
+    match step.kind:
+        case "APICall" | "ModelOp":
+            for name, optional, field in _placeholders(step):
+                if name not in properties:
+                    properties[name] = {"description": f"Goes into {field}."}
+                if not optional and name not in required:
+                    required.append(name)
+            if step.kind == "ModelOp" and step.data.get("operation") in ("create", "update"):
+                _add_payload(step, properties)
+        case "MCP":
+            for name, value in mapping(step.get("mcp", "arguments")).items():
+                if _holds_template(value):
+                    properties[name] = {"description": f"Goes into the argument {name}."}
+                    required.append(name)
+    schema: JsonObject = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    return schema
+
+
+def _placeholders(step: StepView) -> Iterator[tuple[str, bool, str]]:
+    """Names that the step's templates want from the call, whether they may be absent, and the field they go into."""
+    for path, optional, field in template_reads(step):
+        name = path[0] if path[0] != ARGUMENTS else path[1] if len(path) > 1 else ""
+        if name and not name.startswith("_"):
+            yield name, optional, field
+
+
+def _add_payload(step: StepView, properties: dict[str, JsonValue]) -> None:
+    if "payload" in properties or not _holds_template(step.data.get("payload")):
+        properties["payload"] = {"type": "object", "description": "Field → value of the record."}
+
+
+def _holds_template(value: object) -> bool:
+    if isinstance(value, str):
+        return "{{" in value and bool(scanned(value).names)
+    if isinstance(value, dict):
+        return any(_holds_template(item) for item in value.values())
+    return isinstance(value, list) and any(_holds_template(item) for item in value)
+
+
+def argument_reads(step: StepView) -> tuple[frozenset[str], frozenset[str], bool]:
+    """How a step reads the arguments of a call: plain names, names under `args.`, and whether it takes `args` whole.
+
+    Plain names may as well mean context keys; a name under `args.` can only be an argument.
+    """
+    plain: set[str] = set(field_reads(step))
+    under: set[str] = set()
+    whole = False
+    for path, _, _ in template_reads(step):
+        if path[0] != ARGUMENTS:
+            plain.add(path[0])
+        elif len(path) > 1:
+            under.add(path[1])
+        else:
+            whole = True
+    return frozenset(plain), frozenset(under), whole or ARGUMENTS in plain

@@ -1,0 +1,51 @@
+"""TV303 route-never-taken."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.signals import ABORTED, MAX_ITERATIONS, SignalSet
+from tuvl.analysis.steps import StepView
+from tuvl.check.finding import Finding, Severity
+from tuvl.check.rule import Rule, Subject
+from tuvl.spec.signals import RESERVED_EXITS
+from tuvl.suggest import closest
+
+
+class RouteNeverTaken(Rule):
+    """`routes:` maps a signal that the step can never return.
+
+    The case somebody wanted to handle is not handled: the signal is misspelt, or the step says it another way. Mapping
+    the reserved exits of an agent ahead of their need is good practice and not reported.
+    """
+
+    code = "TV303"
+    name = "route-never-taken"
+    severity = Severity.WARNING
+
+    def visit_step(self, step: StepView, subject: Subject) -> Iterator[Finding]:
+        """Hold the routes against the signals the step can return."""
+        signals = subject.graph.signals.get(step.id)
+        if signals is None or signals.open or not step.routes:
+            return
+        spared = _spared(step)
+        for signal in step.routes:
+            if signal not in signals.known and signal not in spared:
+                yield self.finding(
+                    subject,
+                    (*step.path, "routes", signal),
+                    f"step {step.id!r} never returns {signal!r}",
+                    hint=_hint(signal, signals),
+                    at_key=True,
+                )
+
+
+def _spared(step: StepView) -> frozenset[str]:
+    if step.kind != "Agent":
+        return frozenset({ABORTED})
+    return RESERVED_EXITS - {MAX_ITERATIONS} if step.mode == "completion" else RESERVED_EXITS
+
+
+def _hint(signal: str, signals: SignalSet) -> str:
+    near = closest(signal, sorted(signals.known))
+    if near is not None:
+        return f"did you mean {near!r}?"
+    return f"it can return {', '.join(sorted(signals.known))}"

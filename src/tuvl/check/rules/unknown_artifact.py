@@ -1,0 +1,68 @@
+"""TV204 unknown-artifact."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.references import ArtifactReference, artifact_references
+from tuvl.analysis.steps import mapping
+from tuvl.artifacts.reference import ArtifactRef
+from tuvl.check.finding import Finding, Severity
+from tuvl.check.rule import Rule, Subject
+from tuvl.project.index import ProjectIndex
+from tuvl.suggest import closest
+
+_NO_INLINE = frozenset({"hooks", "mcp.server"})
+"""Sites that take nothing but a reference; those of guardrails are TV407's."""
+
+
+class UnknownArtifact(Rule):
+    """A reference names an artifact, or a version of one, that the project does not have.
+
+    Prompts, steering, guardrails and server connections are looked up when the workflow is compiled; without the
+    artifact the step cannot run, and a missing guardrail must never be passed over.
+    """
+
+    code = "TV204"
+    name = "unknown-artifact"
+    severity = Severity.ERROR
+
+    def visit_document(self, subject: Subject) -> Iterator[Finding]:
+        """Look up every reference of the document."""
+        for reference in artifact_references(mapping(subject.document.data), subject.kind):
+            if reference.text.startswith("artifact:") or reference.site in _NO_INLINE:
+                yield from self._look_up(reference, subject)
+
+    def _look_up(self, reference: ArtifactReference, subject: Subject) -> Iterator[Finding]:
+        read = ArtifactRef.parse(reference.text)
+        if read is None:
+            yield self.finding(
+                subject,
+                reference.path,
+                f"{reference.text!r} is no artifact reference",
+                hint="write `artifact://<name>@<version>`; the version is a whole number from 1",
+            )
+        elif subject.project.resolve(reference.text) is None:
+            message, hint = _missing(read, subject.project)
+            yield self.finding(subject, reference.path, message, hint=hint)
+
+
+def _missing(reference: ArtifactRef, project: ProjectIndex) -> tuple[str, str]:
+    views = project.artifacts.get(reference.name, ())
+    enabled = [view.version for view in views if view.enabled]
+    if reference.version is not None and any(view.version == reference.version for view in views):
+        return (
+            f"version {reference.version} of artifact {reference.name!r} is not enabled",
+            "set `enabled: true` in its file, or pin another version",
+        )
+    if enabled:
+        versions = ", ".join(str(version) for version in enabled)
+        return (
+            f"artifact {reference.name!r} has no version {reference.version}; there is {versions}",
+            f"write `artifact://{reference.name}@{enabled[-1]}`",
+        )
+    if views:
+        return f"artifact {reference.name!r} is not enabled", "set `enabled: true` in its file"
+    near = closest(reference.name, project.artifacts)
+    return (
+        f"artifact {reference.name!r} is not in this project",
+        f"did you mean {near!r}?" if near else f"add it under the artifacts folder, with `name: {reference.name}`",
+    )

@@ -1,0 +1,61 @@
+"""TV206 unknown-model."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.steps import WorkflowView, items, mapping
+from tuvl.check.finding import Finding, Severity
+from tuvl.check.rule import Rule, Subject
+from tuvl.suggest import closest
+from tuvl.values import KeyPath
+
+
+class UnknownModel(Rule):
+    """A model is called by a name that is no AgentModel of the project, and no `provider/model` either.
+
+    It is resolved when it is first used, so that `--model NAME=...` may still supply it; without that, the run fails
+    at its first model call.
+    """
+
+    code = "TV206"
+    name = "unknown-model"
+    severity = Severity.WARNING
+
+    def visit_document(self, subject: Subject) -> Iterator[Finding]:
+        """Look up every model that the document names."""
+        for name, path, what in _models(subject):
+            if not isinstance(name, str) or not name or "/" in name or "${" in name:
+                continue
+            if subject.project.preset(name) is None:
+                near = closest(name, subject.project.presets)
+                yield self.finding(
+                    subject,
+                    path,
+                    f"{what} names the model {name!r}, which is no AgentModel of this project",
+                    hint=f"did you mean {near!r}?"
+                    if near
+                    else f"add a `kind: AgentModel` document named {name!r}, or write `provider/model`",
+                )
+
+
+def _models(subject: Subject) -> Iterator[tuple[object, KeyPath, str]]:
+    data = mapping(subject.document.data)
+    spec = mapping(data.get("spec"))
+    match subject.kind:
+        case "Workflow":
+            yield from _workflow_models(WorkflowView(data))
+        case "ProjectConfig":
+            yield spec.get("default_model"), ("spec", "default_model"), "the project"
+        case "Artifact":
+            for index, check in enumerate(items(spec.get("checks"))):
+                yield mapping(check).get("model"), ("spec", "checks", index, "model"), f"check number {index + 1}"
+
+
+def _workflow_models(workflow: WorkflowView) -> Iterator[tuple[object, KeyPath, str]]:
+    judge = mapping(mapping(workflow.spec.get("supervisor")).get("judge"))
+    yield judge.get("model"), ("spec", "supervisor", "judge", "model"), "the supervisor's judge"
+    for step in workflow.steps:
+        if step.kind == "Agent":
+            path = (*step.path, "agent")
+            yield step.agent.get("model"), (*path, "model"), f"step {step.id!r}"
+            compaction = mapping(step.agent.get("compaction"))
+            yield compaction.get("model"), (*path, "compaction", "model"), f"the compaction of step {step.id!r}"

@@ -1,0 +1,27 @@
+"""TV202 unknown-tool-ref."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.reference_faults import bad_step_references, unknown_workflows
+from tuvl.analysis.steps import WorkflowView
+from tuvl.check.faulted import FaultRule
+from tuvl.check.finding import Finding, Severity
+from tuvl.check.rule import Subject
+
+
+class UnknownToolRef(FaultRule):
+    """A step refers to something that is not there or cannot serve: a tool, a ForEach body, a helper, a sub-workflow.
+
+    Tools may be APICall, MCP, ModelOp, Router, Functional and Workflow steps of the same file; an agent cannot be its
+    own tool. Helpers (`trim`, `tool_surface`, `continue_on_stop`, `reserve`, `conversation`) are Functional steps. The
+    set of tools is closed before the first model call, so a name that leads nowhere leaves the agent without it.
+    """
+
+    code = "TV202"
+    name = "unknown-tool-ref"
+    severity = Severity.ERROR
+
+    def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
+        """Look at everything that names a step without routing to it."""
+        yield from self.report(bad_step_references(workflow, subject.graph.references), subject)
+        yield from self.report(unknown_workflows(workflow, subject.project), subject)

@@ -1,0 +1,30 @@
+"""TV301 unreachable-step."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.steps import WorkflowView
+from tuvl.check.finding import Finding, Severity
+from tuvl.check.rule import Rule, Subject
+
+
+class UnreachableStep(Rule):
+    """No run can come to a step: nothing leads there from the entry, by route or fall-through, and it is no tool.
+
+    Dead steps are read, maintained and trusted as if they ran. Often one is the sign of a route that was forgotten.
+    """
+
+    code = "TV301"
+    name = "unreachable-step"
+    severity = Severity.WARNING
+
+    def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
+        """Compare the spine with what the entry leads to."""
+        graph = subject.graph
+        for step in graph.spine:
+            if step not in graph.reachable:
+                yield self.finding(
+                    subject,
+                    (*graph.steps[step].path, "id"),
+                    f"no run comes to step {step!r}",
+                    hint=f"route a signal to {step!r}, use it as a tool, or remove it",
+                )
