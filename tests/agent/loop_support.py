@@ -10,6 +10,7 @@ from tuvl.agent.closing import Closing
 from tuvl.agent.exits import Exit
 from tuvl.agent.gates import OpenGates
 from tuvl.agent.history import Preparation
+from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.agent.loop import AgentStepRunner
 from tuvl.agent.offer import Offer
@@ -107,6 +108,8 @@ class Loop:
         surface=None,
         continuation=None,
         interruptible: bool = False,
+        audit=None,
+        conversation=None,
         **bounds,
     ) -> None:
         self.model = model if isinstance(model, Model) else Model(list(model))
@@ -139,6 +142,7 @@ class Loop:
             run_meter=self.meter,
             clock=clock,
         )
+        ledger = Ledger(transcript=self.transcript, audit=audit, conversation=conversation)
         contract = OutcomeContract(
             plan=OutcomePlan(write="result", enum=enum, schema=ValueSchema(schema) if schema else None)
         )
@@ -149,7 +153,7 @@ class Loop:
                 offer=Offer(declared=tuple(plans), surface=surface, conclusion=preparation.conclusion),
                 bounds=run_bounds,
                 control=self.control,
-                transcript=self.transcript,
+                ledger=ledger,
                 clock=clock,
                 sampling=Sampling(interruptible=interruptible),
             ),
@@ -164,7 +168,7 @@ class Loop:
             ),
             gates=gates,
             control=self.control,
-            transcript=self.transcript,
+            ledger=ledger,
             emit=emit,
             preparation=preparation,
         )

@@ -4,10 +4,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from tuvl.agent.history import History
+from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.agent.offer import Offer
+from tuvl.agent.ports import CompletionRecord
 from tuvl.agent.prompt import steer_message
-from tuvl.agent.transcript import Transcript
 from tuvl.clock import Clock
 from tuvl.control import RunControl, Steered
 from tuvl.errors import ModelError
@@ -34,7 +35,7 @@ class Asker:
     offer: Offer
     bounds: Bounds
     control: RunControl
-    transcript: Transcript
+    ledger: Ledger
     clock: Clock
     sampling: Sampling
 
@@ -56,7 +57,7 @@ class Asker:
                 history.extend(map(steer_message, await self.control.checkpoint()))
                 self.bounds.check_turn_start()
                 continue
-            self._count(request, reply, history, turn, (self.clock.monotonic() - started) * 1000)
+            await self._count(request, reply, history, turn, (self.clock.monotonic() - started) * 1000)
             return reply
 
     async def _complete(self, request: ModelRequest, history: History) -> ModelReply:
@@ -68,8 +69,12 @@ class Asker:
                 raise
         return await self.model.complete(replace(request, messages=history.messages))
 
-    def _count(self, request: ModelRequest, reply: ModelReply, history: History, turn: int, duration_ms: float) -> None:
+    async def _count(
+        self, request: ModelRequest, reply: ModelReply, history: History, turn: int, duration_ms: float
+    ) -> None:
         usage = self.bounds.meter.count_reply(request, reply, self.model.price)
         history.observe(usage)
-        self.transcript.reply(turn, reply, usage, duration_ms)
+        await self.ledger.replied(
+            CompletionRecord(iteration=turn, request=request, reply=reply, usage=usage, duration_ms=duration_ms)
+        )
         self.bounds.check_after_call()

@@ -10,9 +10,9 @@ from tuvl.agent.decide import CallTools, Finish, next_move
 from tuvl.agent.exits import Exit, IterationsExhausted, exit_for_error
 from tuvl.agent.gates import Gates
 from tuvl.agent.history import History, Preparation
+from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.agent.prompt import steer_message
-from tuvl.agent.transcript import Transcript
 from tuvl.control import RunControl
 from tuvl.errors import StepError
 from tuvl.events.types import AgentEnded, EventBody, Iteration
@@ -31,7 +31,7 @@ class AgentStepRunner:
         closing: Closing,
         gates: Gates,
         control: RunControl,
-        transcript: Transcript,
+        ledger: Ledger,
         emit: Callable[[EventBody], None],
         preparation: Preparation | None = None,
     ) -> None:
@@ -41,7 +41,7 @@ class AgentStepRunner:
         self.closing = closing
         self.gates = gates
         self.control = control
-        self.transcript = transcript
+        self.ledger = ledger
         self.emit = emit
         self.preparation = preparation or Preparation()
         self.turn = 0
@@ -56,23 +56,24 @@ class AgentStepRunner:
         except StepError as error:  # the one place where a failure becomes an exit
             ended = exit_for_error(error)
         except asyncio.CancelledError:  # somebody else's deadline; every call still gets its one result
-            self.transcript.interrupt("cancelled")
+            self.ledger.interrupted("cancelled")
             raise
-        self.transcript.close(ended)
+        self.ledger.closed(ended)
         self.emit(AgentEnded(iteration=self.turn, signal=ended.signal))
         return ended
 
     async def _turns(self, system: str, user: str) -> Exit:
         self.bounds.require_price(self.asker.model)
         history = History.opening(system, user, self.preparation)
+        await self.ledger.opened(history.messages)
         most = self.bounds.limits.max_iterations
         for self.turn in range(1, most + 1):
             history.extend(map(steer_message, await self.control.checkpoint()))  # parks while paused
             self.bounds.check_turn_start()
 
             move = next_move(await self.asker.ask(history, self.turn), self.call_ids)
-            self.transcript.move(move)
             history.append(move.message)
+            await self.ledger.decided(move)
             self._emit_iteration(move)
             match move:
                 case Finish(text=text):
@@ -82,8 +83,10 @@ class AgentStepRunner:
                     history.extend(verdict)
                 case CallTools(calls=calls):
                     self.bounds.reserve_calls(calls)
-                    observations = await self.toolbox.answer(calls, turn=self.turn, record=self.transcript)
-                    history.extend(observation.message for observation in observations)
+                    observations = await self.toolbox.answer(calls, turn=self.turn, record=self.ledger)
+                    results = [observation.message for observation in observations]
+                    history.extend(results)
+                    await self.ledger.observed(results)
                     self.bounds.check_results(calls, observations)
                 case unreachable:
                     assert_never(unreachable)

@@ -5,9 +5,12 @@ then after an answer `Continuation`. An exception from any of them ends the run 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from tuvl.llm.messages import Message, ModelRequest, Usage
+from tuvl.llm.messages import Message, ModelReply, ModelRequest, Usage
+from tuvl.tools.result import Observation
+from tuvl.tools.toolbox import RequestedCall
 
 
 class Surface(Protocol):
@@ -51,4 +54,44 @@ class Continuation(Protocol):
 
     async def more(self, turn: int, answer: str) -> Sequence[Message]:
         """Return messages to go on with; none accepts the answer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionRecord:
+    """One model call, for the audit. `request.messages` is the live history: take what you need before returning."""
+
+    iteration: int
+    request: ModelRequest
+    reply: ModelReply
+    usage: Usage
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallRecord:
+    """One answered tool call, for the audit."""
+
+    iteration: int
+    call: RequestedCall
+    observation: Observation
+
+
+class Audit(Protocol):
+    """Keeps a record of every model call and every tool call, in that order. One that fails ends the run."""
+
+    async def completion(self, record: CompletionRecord) -> None:
+        """Keep a model call; called before any bound is tested on it."""
+        ...
+
+    async def tool_call(self, record: ToolCallRecord) -> None:
+        """Keep an answered tool call; called in call order."""
+        ...
+
+
+class ConversationSink(Protocol):
+    """Stores the conversation as it happens. One that fails ends the run."""
+
+    async def append(self, messages: Sequence[Message]) -> None:
+        """Store a turn: the opening, an assistant message before its calls run, the results of its calls."""
         ...

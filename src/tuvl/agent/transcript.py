@@ -17,11 +17,11 @@ class Transcript:
         self._step_id = step_id
         self._open: dict[str, str] = {}
         self._begun: set[str] = set()
-        self._turn = 0
+        self.turn = 0
 
     def reply(self, turn: int, reply: ModelReply, usage: Usage, duration_ms: float) -> None:
         """Record an assistant turn as it came, arguments raw."""
-        self._turn = turn
+        self.turn = turn
         entry: JsonObject = {
             "content": reply.message.content,
             "finish_reason": reply.finish_reason,
@@ -94,4 +94,4 @@ class Transcript:
         self._open.clear()
 
     def _add(self, type: str, entry: dict[str, JsonValue]) -> None:
-        self.entries.append({"step": self._step_id, "type": type, "iteration": self._turn, **entry})
+        self.entries.append({"step": self._step_id, "type": type, "iteration": self.turn, **entry})

@@ -7,6 +7,7 @@ from tuvl.agent.closing import Closing
 from tuvl.agent.completion import CompletionRunner
 from tuvl.agent.exits import Exit
 from tuvl.agent.gates import OpenGates
+from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.agent.loop import AgentStepRunner
 from tuvl.agent.offer import Offer
@@ -61,6 +62,7 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
         clock=services.clock,
         emit=emit,
     )
+    ledger = Ledger(transcript=transcript)
     model = _model(agent, services, emit, lambda: runner.turn)
     asker = Asker(
         model=model,
@@ -68,7 +70,7 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
         offer=Offer(declared=tuple(tool.ref for tool in agent.tools)),
         bounds=bounds,
         control=services.control,
-        transcript=transcript,
+        ledger=ledger,
         clock=services.clock,
         sampling=Sampling(max_output_tokens=agent.max_output_tokens, temperature=agent.temperature),
     )
@@ -80,7 +82,7 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
         closing=Closing(contract=contract, gates=gates, retries_left=agent.limits.answer_retries),
         gates=gates,
         control=services.control,
-        transcript=transcript,
+        ledger=ledger,
         emit=emit,
     )
     system, user = autonomous_opening(agent, scope.values, scope.public)

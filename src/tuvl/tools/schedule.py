@@ -8,7 +8,7 @@ Result = TypeVar("Result")
 
 
 async def run_in_order(
-    jobs: Sequence[Callable[[], Awaitable[Result]]], *, limit: int, accept: Callable[[Result], None]
+    jobs: Sequence[Callable[[], Awaitable[Result]]], *, limit: int, accept: Callable[[Result], Awaitable[None]]
 ) -> None:
     """Run jobs, at most `limit` at once, and hand each result to `accept`, in the order of the jobs.
 
@@ -17,7 +17,7 @@ async def run_in_order(
     """
     if limit == 1 or len(jobs) == 1:
         for job in jobs:
-            accept(await job())
+            await accept(await job())
         return
     slots = asyncio.Semaphore(limit)
 
@@ -34,7 +34,9 @@ async def run_in_order(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _accept_in_order(tasks: Sequence[asyncio.Future[Result]], accept: Callable[[Result], None]) -> None:
+async def _accept_in_order(
+    tasks: Sequence[asyncio.Future[Result]], accept: Callable[[Result], Awaitable[None]]
+) -> None:
     accepted = 0
     running: set[asyncio.Future[Result]] = set(tasks)
     while accepted < len(tasks):
@@ -44,5 +46,5 @@ async def _accept_in_order(tasks: Sequence[asyncio.Future[Result]], accept: Call
             if task.done() and task.exception() is not None:
                 task.result()  # raises; the siblings are cancelled by the caller
         while accepted < len(tasks) and tasks[accepted].done():
-            accept(tasks[accepted].result())
+            await accept(tasks[accepted].result())
             accepted += 1

@@ -46,7 +46,7 @@ class CallRecord(Protocol):
         """Note that a call's step begins: from here on it may have an effect."""
         ...
 
-    def observation(self, observation: Observation) -> None:
+    async def answered(self, call: RequestedCall, observation: Observation) -> None:
         """Note that a call is answered."""
         ...
 
@@ -115,10 +115,10 @@ class Toolbox:
         seen: set[str] = set()
         jobs = [self._job(self._admit(call, seen), call, turn, record) for call in calls]
 
-        def accept(answer: _Answer) -> None:
+        async def accept(answer: _Answer) -> None:
             # Merged only here, in call order and past the deadline: a late result of an abandoned tool is void.
             observation = self._merged(answer)
-            record.observation(observation)
+            await record.answered(answer.call, observation)
             observations.append(observation)
             self._fail_if_told_to(observation)
 
@@ -151,7 +151,7 @@ class Toolbox:
             self._control.raise_if_aborted()
             if isinstance(admitted, Observation):
                 self._finished(admitted, turn)
-                return _Answer(observation=admitted)
+                return _Answer(call=call, observation=admitted)
             if admitted.tool.effects == "read":
                 return await self._run(call, admitted, turn, record)
             async with self._one_writer:
@@ -179,7 +179,7 @@ class Toolbox:
         )
         self._finished(observation, turn)
         writes = outcome.delta if tool.writes_context and outcome.failure is None else None
-        return _Answer(observation=observation, writes=writes)
+        return _Answer(call=call, observation=observation, writes=writes)
 
     async def _run_in_time(self, tool: ToolPlan, values: JsonObject) -> ToolOutcome:
         timeout_s = self._policy.default_timeout_s if tool.timeout_s is None else tool.timeout_s
@@ -247,6 +247,7 @@ _ALWAYS_REPORTED = frozenset({"unknown_tool", "invalid_arguments", "call_limit"}
 class _Answer:
     """An answered call, and what its tool may write to the run's context."""
 
+    call: RequestedCall
     observation: Observation
     writes: Mapping[str, JsonValue] | None = None
 
