@@ -6,6 +6,7 @@ from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.reference_faults import (
     bad_hook_targets,
     bad_step_references,
+    misspelt_references,
     unknown_data_models,
     unknown_nodes,
     unknown_workflows,
@@ -25,6 +26,7 @@ def workflow_faults(workflow: WorkflowView, project: Surroundings, graph: RouteG
     graph = graph or route_graph(workflow, project)
     found = [*unknown_targets(workflow), *bad_step_references(workflow, graph.references)]
     found += bad_hook_targets(workflow, graph.references)
+    found += misspelt_references(workflow.data, "Workflow")
     found += unknown_data_models(workflow, project)
     found += unknown_workflows(workflow, project)
     found += workflow_cycles(workflow, project)

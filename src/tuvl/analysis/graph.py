@@ -22,6 +22,7 @@ from tuvl.spec.signals import DEFAULT
 class RouteGraph:
     """Where the signals of a workflow's steps lead."""
 
+    workflow: WorkflowView
     steps: Mapping[str, StepView]
     """Step id → first step that has it, on the spine or off it."""
     spine: tuple[str, ...]
@@ -120,5 +121,11 @@ def route_graph(workflow: WorkflowView, project: Surroundings = ALONE) -> RouteG
             targets[DEFAULT] = spine[position + 1] if position + 1 < len(spine) else END
         edges[step] = targets
     return RouteGraph(
-        steps=steps, spine=spine, off_spine=off_spine, references=references, signals=signals, edges=edges
+        workflow=workflow,
+        steps=steps,
+        spine=spine,
+        off_spine=off_spine,
+        references=references,
+        signals=signals,
+        edges=edges,
     )

@@ -1,12 +1,12 @@
 """The parameters of an agent's tools: declared in the entry, or derived from what the step's templates want."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.context import ARGUMENTS, field_reads, scanned, template_reads
 from tuvl.analysis.references import tool_entries
-from tuvl.analysis.steps import StepView, mapping
+from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.values import JsonObject, JsonValue, KeyPath
 
 
@@ -36,10 +36,10 @@ class ToolUse:
         return own if isinstance(own, str) and own.strip() else general if isinstance(general, str) else ""
 
 
-def tool_uses(agent: StepView, steps: Mapping[str, StepView]) -> Iterator[ToolUse]:
+def tool_uses(agent: StepView, workflow: WorkflowView) -> Iterator[ToolUse]:
     """The tools of an agent, those whose step is there."""
     for index, ref, entry in tool_entries(agent):
-        step = steps.get(ref)
+        step = workflow.by_id.get(ref)
         if step is not None:
             declared = entry.get("parameters")
             is_declared = isinstance(declared, dict)

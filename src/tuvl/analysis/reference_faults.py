@@ -1,10 +1,10 @@
 """What is wrong with the names a workflow uses: tools, bodies, helpers, nodes, data models, hooks, sub-workflows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tuvl.analysis.fault import Fault
-from tuvl.analysis.references import StepReference
+from tuvl.analysis.references import StepReference, artifact_references
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
@@ -139,6 +139,22 @@ def bad_hook_targets(workflow: WorkflowView, references: tuple[StepReference, ..
                 f"add an APICall step {reference.target!r}, or take the hook away"
                 if target is None
                 else "let the hook's `target` name an APICall step",
+            )
+
+
+_NO_INLINE = frozenset({"hooks", "mcp.server"})
+"""Sites that take nothing but a reference; guardrails are looked at with their agent."""
+
+
+def misspelt_references(data: Mapping[str, Any], kind: str | None) -> Iterator[Fault]:
+    """Texts that stand where only a reference may stand, or set out to be one, and do not begin as one does."""
+    for reference in artifact_references(data, kind):
+        meant = reference.site in _NO_INLINE or reference.text.startswith("artifact:")
+        if meant and not reference.is_reference:
+            yield Fault(
+                reference.path,
+                f"{reference.text!r} is no artifact reference",
+                "write `artifact://<name>@<version>`; the version is a whole number from 1",
             )
 
 

@@ -39,9 +39,9 @@ class ArgumentShadows(Rule):
 
     def visit_agent(self, step: StepView, subject: Subject) -> Iterator[Finding]:
         """Compare the arguments of each tool with the context."""
-        workflow = subject.workflow
-        uses = tuple(tool_uses(step, subject.graph.steps))
-        keys = context_keys(workflow, subject.project).known if uses and workflow else frozenset()
+        workflow = subject.graph.workflow
+        uses = tuple(tool_uses(step, subject.graph.workflow))
+        keys = context_keys(workflow, subject.project).known if uses else frozenset()
         for use in uses:
             plain, _, _ = argument_reads(use.step)
             for name in use.names:

@@ -34,7 +34,7 @@ class ConfusableTools(Rule):
 
     def visit_agent(self, step: StepView, subject: Subject) -> Iterator[Finding]:
         """Compare the tools of the agent."""
-        uses = tuple(tool_uses(step, subject.graph.steps))
+        uses = tuple(tool_uses(step, subject.graph.workflow))
         for use, other in _look_alikes(uses):
             same = "the same" if use.description.split() == other.description.split() else "nearly the same"
             yield self.finding(

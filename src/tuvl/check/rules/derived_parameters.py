@@ -22,7 +22,7 @@ class DerivedParameters(Rule):
 
     def visit_agent(self, step: StepView, subject: Subject) -> Iterator[Finding]:
         """Look for tools without parameters."""
-        for use in tool_uses(step, subject.graph.steps):
+        for use in tool_uses(step, subject.graph.workflow):
             if "parameters" not in use.entry:
                 yield self.finding(
                     subject,

@@ -29,7 +29,7 @@ class SchemaProvider(Rule):
 
     def visit_agent(self, step: StepView, subject: Subject) -> Iterator[Finding]:
         """Look at the declared parameters of each tool."""
-        for use in tool_uses(step, subject.graph.steps):
+        for use in tool_uses(step, subject.graph.workflow):
             if use.declared and use.parameters:
                 for path, message, hint in _refused(use.parameters):
                     yield self.finding(

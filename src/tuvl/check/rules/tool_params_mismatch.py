@@ -28,7 +28,7 @@ class ToolParamsMismatch(Rule):
 
     def visit_agent(self, step: StepView, subject: Subject) -> Iterator[Finding]:
         """Look at each tool of the agent."""
-        uses = tuple(tool_uses(step, subject.graph.steps))
+        uses = tuple(tool_uses(step, subject.graph.workflow))
         keys = _known_keys(subject) if uses else Keys(open=True)
         for use in uses:
             if use.declared:
@@ -81,9 +81,9 @@ def _wanted(template: str) -> Iterator[tuple[str, bool]]:
 
 def _known_keys(subject: Subject) -> Keys:
     """The context keys, open when one cannot tell them: without listed input properties, or with a silent writer."""
-    workflow = subject.workflow
-    declared = mapping(mapping(workflow.spec.get("input")).get("properties")) if workflow else {}
-    if workflow is None or not declared:
+    workflow = subject.graph.workflow
+    declared = mapping(mapping(workflow.spec.get("input")).get("properties"))
+    if not declared:
         return Keys(open=True)
     closed_input = {**workflow.spec, "input": {"properties": declared, "additionalProperties": False}}
     return context_keys(WorkflowView({"spec": closed_input}), subject.project)

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator
 
+from tuvl.analysis.reference_faults import misspelt_references
 from tuvl.analysis.references import ArtifactReference, artifact_references
 from tuvl.analysis.steps import mapping
 from tuvl.artifacts.reference import ArtifactRef
+from tuvl.check.faulted import FaultRule
 from tuvl.check.finding import Finding, Severity
-from tuvl.check.rule import Rule, Subject
+from tuvl.check.rule import Subject
 from tuvl.project.index import ProjectIndex
 from tuvl.suggest import closest
 
-_NO_INLINE = frozenset({"hooks", "mcp.server"})
-"""Sites that take nothing but a reference; those of guardrails are TV407's."""
 
-
-class UnknownArtifact(Rule):
+class UnknownArtifact(FaultRule):
     """A reference names an artifact, or a version of one, that the project does not have.
 
     Prompts, steering, guardrails and server connections are looked up when the workflow is compiled; without the
@@ -27,8 +26,10 @@ class UnknownArtifact(Rule):
 
     def visit_document(self, subject: Subject) -> Iterator[Finding]:
         """Look up every reference of the document."""
-        for reference in artifact_references(mapping(subject.document.data), subject.kind):
-            if reference.text.startswith("artifact:") or reference.site in _NO_INLINE:
+        data = mapping(subject.document.data)
+        yield from self.report(misspelt_references(data, subject.kind), subject)
+        for reference in artifact_references(data, subject.kind):
+            if reference.is_reference:
                 yield from self._look_up(reference, subject)
 
     def _look_up(self, reference: ArtifactReference, subject: Subject) -> Iterator[Finding]:
