@@ -7,10 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tuvl.cli.inputs import apply_settings, check_input, read_input, read_principal
+from tuvl.cli.inputs import apply_settings, read_input, read_principal
 from tuvl.errors import UsageError
 from tuvl.principal import Principal
-from tuvl.tools.schema import ValueSchema
 from tuvl.values import JsonObject, JsonValue
 
 SCHEMA: JsonObject = {
@@ -116,23 +115,6 @@ def test_set_does_not_go_through_a_value_that_is_no_mapping() -> None:
 def test_set_value_that_json_cannot_hold_is_refused(setting: str) -> None:
     with pytest.raises(UsageError, match="the value of --set 'key'"):
         apply_settings({}, [setting], None)
-
-
-def test_input_that_breaks_the_schema_lists_every_place_and_no_value() -> None:
-    schema = ValueSchema({**SCHEMA, "required": ["id", "text"]})
-    with pytest.raises(UsageError) as caught:
-        check_input({"id": 12345, "count": "many"}, schema)
-    message = str(caught.value)
-    assert 'required key "text" is missing' in message
-    assert "id: must be of type" in message
-    assert "count: must be of type" in message
-    assert "12345" not in message
-    assert "many" not in message
-
-
-def test_input_may_not_set_keys_of_the_engine() -> None:
-    with pytest.raises(UsageError, match="'_last_error'; names that start with `_` belong to the engine"):
-        check_input({"_last_error": "x"}, None)
 
 
 def test_without_a_principal_file_the_run_acts_for_the_local_operator() -> None:

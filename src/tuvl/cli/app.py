@@ -14,10 +14,13 @@ from typing import Annotated
 import typer
 
 import tuvl
+from tuvl.cli.flags import Words
 from tuvl.cli.init import DEFAULT_TEMPLATE
 from tuvl.errors import TuvlError
 
 MISUSE = 2
+
+_CODES = "full codes such as TV203, or families such as TV2, with commas between several."
 
 app = typer.Typer(
     name="tuvl",
@@ -30,6 +33,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+
+
+def _block(title: str, *lines: str) -> str:
+    """Write lines that help prints as they stand: the first character of a block keeps it from being wrapped."""
+    return "\n".join(["\b", title, *(f"  {line}" for line in lines), "", ""])
 
 
 class RunEvents(StrEnum):
@@ -77,33 +85,98 @@ Project = Annotated[
 ]
 
 
-@app.command()
+@app.command(
+    epilog=_block(
+        "Templates:",
+        "support   an agent with tools answers questions, or hands over to a person",
+        "data      rules clean a list; a model helps with the rows they cannot read",
+        "minimal   one model call sums up a text",
+    )
+    + _block("Example:", "tuvl init my-project --template support")
+)
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to; made when it is not there.")] = Path("."),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to; made when it is not there.")] = Path("."),
     template: Annotated[
         str, typer.Option(metavar="NAME", help="Which project: support, data or minimal.")
     ] = DEFAULT_TEMPLATE,
 ) -> None:
-    r"""Lay down a small project that validates and runs offline at once.
+    """Lay down a small project that runs offline at once.
 
-    No file is overwritten: when one of them exists, nothing is written, and the command says which.
-
-    \b
-    Templates:
-      support   an agent with tools answers questions, or hands over to a person
-      data      rules clean a list; a model helps with the rows they cannot read
-      minimal   one model call sums up a text
-
-    \b
-    Example:
-      tuvl init my-project --template support
+    It passes `tuvl validate --strict`. No file is overwritten: when one of them exists, nothing is written, and the
+    command says which.
     """
     from tuvl.cli.init import init as lay_down
 
     raise typer.Exit(lay_down(folder, template))
 
 
-@app.command()
+@app.command(
+    epilog=_block(
+        "Examples:",
+        "tuvl validate",
+        "tuvl validate workflows/triage.yaml --strict",
+        "tuvl validate --format json --select TV2 --ignore TV210",
+    )
+)
+def validate(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH", help="Files, folders or projects. [default: the project of this folder]"),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail, too.")] = False,
+    format_: Annotated[
+        TextOrJson, typer.Option("--format", help="Text for people, or JSON for programs.")
+    ] = TextOrJson.TEXT,
+    select: Annotated[
+        list[str] | None, typer.Option(metavar="CODES", help=f"Only these checks; {_CODES} Repeatable.")
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="CODES", help=f"Not these checks; {_CODES} Repeatable.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the report to FILE instead of stdout.")
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print only what fails: errors, with --strict warnings, and no summary.")
+    ] = False,
+    project: Project = None,
+) -> None:
+    """Check files, folders or a project before anything runs.
+
+    Nothing of the project is executed, and nothing is called. A file that is named is checked together with the
+    documents it refers to. All findings come at once, each with its place and, where there is one, the fix.
+    """
+    from tuvl.cli.validate import options_of
+    from tuvl.cli.validate import validate as check
+
+    given = _given(
+        values={"--format": format_, "--output": output, "--project": project},
+        repeated={"--select": select, "--ignore": ignore},
+        switches={"--strict": strict, "--quiet": quiet},
+    )
+    raise typer.Exit(check(options_of(Words(arguments=tuple(paths or ()), given=given))))
+
+
+@app.command(epilog=_block("Examples:", "tuvl explain TV203", "tuvl explain outcome-unrouted"))
+def explain(
+    code: Annotated[
+        str | None, typer.Argument(metavar="CODE", help="Code or name of a check. [default: the list of all]")
+    ] = None,
+) -> None:
+    """Explain a check: what it means, why it hurts, how to mend it."""
+    from tuvl.cli.explain import explain as page
+
+    raise typer.Exit(page(code))
+
+
+@app.command(
+    epilog=_block(
+        "Examples:",
+        "tuvl run workflows/triage.yaml --input ticket.json",
+        "tuvl run triage --set ticket_id=T-1 --model default=openai/gpt-4.1-mini",
+        "tuvl run triage --input ticket.json --dry-run",
+    )
+)
 def run(
     workflow: Annotated[
         str, typer.Argument(metavar="WORKFLOW", help="A workflow file, or the name of a workflow of the project.")
@@ -168,19 +241,12 @@ def run(
         TextOrJson | None, typer.Option("--format", help="How --dry-run prints the plan. [default: text]")
     ] = None,
 ) -> None:
-    r"""Run one workflow and print its result.
+    """Run one workflow and print its result.
 
     The result is one JSON document on stdout; progress goes to stderr. The file is checked first: one with errors is
     not run, and its findings are printed on stderr. The first Ctrl-C (or SIGTERM) stops the run gracefully, with its
     result; the second one stops it at once.
-
-    \b
-    Examples:
-      tuvl run workflows/triage.yaml --input ticket.json
-      tuvl run triage --set ticket_id=T-1 --model default=openai/gpt-4.1-mini
-      tuvl run triage --input ticket.json --dry-run
     """
-    from tuvl.cli.flags import Words
     from tuvl.cli.options import options_of
     from tuvl.cli.run import run_command
 
@@ -211,7 +277,13 @@ def _given(
     return {**given, **lists, **{name: () for name, on in switches.items() if on}}
 
 
-@app.command()
+@app.command(
+    epilog=_block(
+        "Examples:",
+        "tuvl graph workflows/triage.yaml",
+        "tuvl graph triage --format dot | dot -Tsvg -o triage.svg",
+    )
+)
 def graph(
     workflow: Annotated[
         str, typer.Argument(metavar="WORKFLOW", help="A workflow file, or the name of a workflow of the project.")
@@ -222,35 +294,24 @@ def graph(
     output: Annotated[str | None, typer.Option(metavar="FILE", help="Write to FILE instead of stdout.")] = None,
     project: Project = None,
 ) -> None:
-    r"""Draw a workflow as Mermaid or Graphviz text.
+    """Draw a workflow as Mermaid or Graphviz text.
 
     The picture has the steps, where each exit leads, and the tools of agents (dashed). A file with errors is drawn as
     far as it can be; a step that is not there shows as such.
-
-    \b
-    Examples:
-      tuvl graph workflows/triage.yaml
-      tuvl graph triage --format dot | dot -Tsvg -o triage.svg
     """
     from tuvl.cli.graph import graph as draw
 
     raise typer.Exit(draw(workflow, format=format_.value, output=output, project=project))
 
 
-@app.command()
+@app.command(epilog=_block("Examples:", "tuvl schema Workflow", "tuvl schema --output tuvl.schema.json"))
 def schema(
     kind: Annotated[
-        str | None, typer.Argument(metavar="[KIND]", help="Which kind of document. [default: one schema for all]")
+        str | None, typer.Argument(metavar="KIND", help="Which kind of document. [default: one schema for all]")
     ] = None,
     output: Annotated[str | None, typer.Option(metavar="FILE", help="Write to FILE instead of stdout.")] = None,
 ) -> None:
-    r"""Print the JSON Schema of a document kind, for editors.
-
-    \b
-    Examples:
-      tuvl schema Workflow
-      tuvl schema --output tuvl.schema.json
-    """
+    """Print the JSON Schema of a document kind, for editors."""
     from tuvl.cli.output import check_destination, deliver
     from tuvl.cli.schema import schema_text
 

@@ -3,13 +3,14 @@
 import sys
 from typing import assert_never
 
-from tuvl.cli.inputs import apply_settings, check_input, read_input, read_principal
+from tuvl.cli.inputs import apply_settings, read_input, read_principal
 from tuvl.cli.live import JsonLines, Silence, View, view_for
 from tuvl.cli.options import EventsMode, RunOptions
 from tuvl.cli.output import deliver, json_document
 from tuvl.cli.running import INTERRUPTED, Interrupts, run_to_end
 from tuvl.cli.wording import reason, summary
 from tuvl.control import RunControl
+from tuvl.engine.admission import initial_context
 from tuvl.engine.result import RunResult
 from tuvl.plan.model import ExecutionPlan
 from tuvl.principal import Principal
@@ -37,14 +38,28 @@ def execute(options: RunOptions, project: ProjectIndex, document: Document) -> i
     plan = engine.plan(document)
     data = read_input(options.input)
     apply_settings(data, options.settings, None if plan.input_schema is None else plan.input_schema.schema)
-    check_input(data, plan.input_schema)
     principal = read_principal(options.principal)
+    if options.dry_run:
+        return _show_plan(plan, document, project, options, data)
     view = _view(options.events)
     control = RunControl(pause_max_s=settings.agent_pause_max_s)
     interrupts = Interrupts(control, view)
     run = _run(engine, plan, data, options=options, control=control, principal=principal, view=view)
     result = run_to_end(run, interrupts=interrupts, view=view)
     return _hand_over(result, options, view, interrupted=interrupts.came)
+
+
+def _show_plan(
+    plan: ExecutionPlan, document: Document, project: ProjectIndex, options: RunOptions, data: JsonObject
+) -> int:
+    from tuvl.cli.dry_run import plan_document  # a run does not need it
+    from tuvl.cli.plan_text import plan_text
+
+    if options.input is not None or options.settings:
+        initial_context(plan, data)
+    described = plan_document(plan, document, project, environment())
+    text = json_document(described) if options.format == "json" else plan_text(described)
+    return 0 if deliver(text, options.output) else 1
 
 
 async def _run(
@@ -59,7 +74,13 @@ async def _run(
 ) -> RunResult:
     try:
         return await engine.run(
-            plan, data, control=control, sinks=(view,), principal=principal, timeout_s=options.timeout_s
+            plan,
+            data,
+            control=control,
+            sinks=() if options.events == "none" else (view,),
+            principal=principal,
+            timeout_s=options.timeout_s,
+            trace=options.trace,
         )
     finally:
         await engine.aclose()

@@ -9,7 +9,6 @@ from tuvl.errors import UsageError
 from tuvl.principal import Principal
 from tuvl.source.loading import load_data
 from tuvl.suggest import did_you_mean
-from tuvl.tools.schema import ValueSchema
 from tuvl.values import JsonObject, JsonValue, NotJsonError, to_json
 
 STDIN = "-"
@@ -104,17 +103,6 @@ def _value(text: str) -> JsonValue:
 
 def _refuse(name: str) -> JsonValue:
     raise ValueError(name)
-
-
-def check_input(data: JsonObject, schema: ValueSchema | None) -> None:
-    """Refuse an input that sets a key of the engine, or that the workflow's `spec.input` does not allow."""
-    for key in data:
-        if key.startswith("_"):
-            raise UsageError(f"the input sets {key!r}; names that start with `_` belong to the engine")
-    violations = [] if schema is None else schema.violations(data)
-    if violations:
-        listed = "\n".join(f"  {violation}" for violation in violations)
-        raise UsageError(f"the input does not fit the workflow's `spec.input`:\n{listed}")
 
 
 def read_principal(source: str | None) -> Principal:

@@ -4,16 +4,26 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from tuvl.analysis.steps import WorkflowView, mapping
+from tuvl.check.finding import Report, Severity
+from tuvl.check.runner import check_document, check_paths
 from tuvl.cli.flags import read_words, wants_help
 from tuvl.cli.options import FLAGS, RunOptions, options_of
 from tuvl.cli.output import check_destination
+from tuvl.cli.render import report_text
+from tuvl.cli.wording import count
 from tuvl.cli.workflow_file import Located, locate
 from tuvl.errors import TuvlError, UsageError
+from tuvl.project.index import ProjectIndex
+from tuvl.settings import environment
+from tuvl.source.document import Document
 from tuvl.suggest import did_you_mean
 
 FINDINGS = 1
 MISUSE = 2
 INTERRUPTED = 130
+
+DEFAULT_MODEL = "default"
+"""What agents call that name no model."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -38,24 +48,41 @@ def run_command(options: RunOptions) -> int:
     if options.record is not None:
         check_destination(str(options.record), option="--record")
     located = locate(options.workflow, project=options.project)
-    if not _sound(located):
+    report = _check(located)
+    document = located.document
+    if document is None or report.failed():
+        sys.stderr.write(report_text(report, colour=_colour(), least=Severity.ERROR))
         return FINDINGS
-    if located.document is None:
-        raise UsageError(f"{str(located.file)!r} holds no `kind: Workflow`")
-    _check_models(options.models, located)
+    if report.warnings and options.events == "pretty":
+        told = count(report.warnings, "warning")
+        sys.stderr.write(f"tuvl run: {told}; `tuvl validate {document.file}` shows them\n")
+    _check_models(options.models, document, located.project)
     # The engine's imports are the larger part of a short run; a file with errors does not pay for them.
     from tuvl.cli.execution import execute
 
-    return execute(options, located)
+    return execute(options, located.project, document)
 
 
-def _check_models(models: Mapping[str, str], located: Located) -> None:
+def _check(located: Located) -> Report:
+    """Check a workflow with all it refers to, and the file alone when it holds no document that can be read."""
+    if located.document is None:
+        return check_paths([located.file], project=located.project.root)
+    findings = check_document(located.document, located.project)
+    texts = {file: located.project.text_of(file) or "" for file in {finding.file for finding in findings}}
+    return Report.of(findings, files=len(texts), texts=texts)
+
+
+def _colour() -> bool:
+    environ = environment()
+    return sys.stderr.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+def _check_models(models: Mapping[str, str], document: Document, project: ProjectIndex) -> None:
     """Refuse replacements of models that the workflow does not call, and by presets that are not there."""
     if not models:
         return
-    steps = WorkflowView(mapping(located.document.data if located.document else None)).steps
-    called = dict.fromkeys(name for step in steps if isinstance(name := step.agent.get("model"), str))
-    presets = located.project.presets
+    called = _called_models(document, project)
+    presets = project.presets
     for name, preset in models.items():
         if name not in called:
             hint = did_you_mean(name, called) or (f"it calls {', '.join(called)}" if called else "it calls none")
@@ -63,3 +90,15 @@ def _check_models(models: Mapping[str, str], located: Located) -> None:
         if "/" not in preset and preset not in presets:
             hint = did_you_mean(preset, presets) or "write a provider string such as openai/gpt-4.1-mini"
             raise UsageError(f"--model {name}={preset}: the project has no AgentModel {preset!r}; {hint}")
+
+
+def _called_models(document: Document, project: ProjectIndex) -> dict[str, None]:
+    """Return the names that the workflow's agents call models by."""
+    default = mapping(project.config.get("spec")).get("default_model")
+    unnamed = [DEFAULT_MODEL, *([default] if isinstance(default, str) else [])]
+    called: dict[str, None] = {}
+    for step in WorkflowView(mapping(document.data)).steps:
+        if step.kind == "Agent":
+            name = step.agent.get("model")
+            called |= dict.fromkeys([name] if isinstance(name, str) else unnamed)
+    return called

@@ -1,0 +1,142 @@
+"""`tuvl run --dry-run`: the plan of a run as data. Nothing is run or called; of the environment only names are read."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from urllib.parse import urlsplit
+
+from tuvl.analysis.steps import WorkflowView, mapping
+from tuvl.plan.model import AgentLimits, AgentPlan, ApiCallPlan, ExecutionPlan, ModelPlan, RunLimits, StepPlan
+from tuvl.project.index import ProjectIndex
+from tuvl.source.document import Document
+from tuvl.spec.signals import DEFAULT, END
+from tuvl.spec.variables import variables
+from tuvl.tools.tool import ToolPlan
+from tuvl.values import JsonObject, JsonValue
+
+
+def plan_document(
+    plan: ExecutionPlan, document: Document, project: ProjectIndex, environ: Mapping[str, str]
+) -> JsonObject:
+    """Describe a plan as one JSON document: what would run, which models and hosts it would call, what it needs."""
+    models = _models(plan)
+    schema = plan.input_schema.schema if plan.input_schema else {}
+    return {
+        "workflow": plan.workflow,
+        "schema_version": plan.schema_version,
+        "entry": plan.entry,
+        "input": {"required": schema.get("required", []), "properties": list(mapping(schema.get("properties")))},
+        "limits": _limits(plan.limits),
+        "steps": [_step(step, plan) for step in plan.steps.values()],
+        "models": [_model(model) for model in models.values()],
+        "hosts": list(dict.fromkeys(_hosts(plan, models))),
+        "environment": _environment(document, project, models, environ),
+        "refusals": list(plan.refusals),
+    }
+
+
+def _limits(limits: RunLimits | AgentLimits) -> JsonObject:
+    return {field.name: getattr(limits, field.name) for field in fields(limits)}
+
+
+def _step(step: StepPlan, plan: ExecutionPlan) -> JsonObject:
+    tools = {
+        tool.ref for other in plan.steps.values() if isinstance(other.action, AgentPlan) for tool in other.action.tools
+    }
+    found: JsonObject = {"id": step.id, "kind": step.kind, "effects": step.effects, "timeout_s": step.timeout_s}
+    if step.id in tools:
+        return {**found, "tool": True}
+    routes: JsonObject = dict(step.routes)
+    if DEFAULT not in routes and _can_fall_through(step):
+        routes[DEFAULT] = step.next or END
+    found["routes"] = routes
+    if isinstance(step.action, AgentPlan):
+        found["agent"] = _agent(step.action)
+    return found
+
+
+def _can_fall_through(step: StepPlan) -> bool:
+    return not (isinstance(step.action, AgentPlan) and step.action.outcome.enum)
+
+
+def _agent(agent: AgentPlan) -> JsonObject:
+    found: JsonObject = {"mode": agent.mode, "model": agent.model.name, "call_timeout_s": agent.timeout_s}
+    found["attempts"] = agent.retry.attempts
+    if agent.mode == "autonomous":
+        found |= {"bounds": _limits(agent.limits), "tools": [_tool(tool) for tool in agent.tools]}
+    return found
+
+
+def _tool(tool: ToolPlan) -> JsonObject:
+    return {
+        "name": tool.spec.name,
+        "step": tool.ref,
+        "kind": tool.kind,
+        "effects": tool.effects,
+        "writes_context": tool.writes_context,
+        "max_calls": tool.max_calls,
+        "timeout_s": tool.timeout_s,
+    }
+
+
+def _models(plan: ExecutionPlan) -> dict[str, ModelPlan]:
+    agents = (step.action for step in plan.steps.values() if isinstance(step.action, AgentPlan))
+    return {agent.model.name: agent.model for agent in agents}
+
+
+def _model(model: ModelPlan) -> JsonObject:
+    spec = model.preset.spec if model.preset is not None else None
+    price = spec.price if spec is not None else None
+    provider, _, name = model.name.partition("/")
+    return {
+        "name": model.name,
+        "provider": spec.provider if spec is not None else provider,
+        "model": spec.model if spec is not None else name,
+        "scripted": spec is not None and spec.provider == "scripted",
+        "price": None if price is None else price.model_dump(mode="json", exclude_none=True),
+    }
+
+
+def _hosts(plan: ExecutionPlan, models: Mapping[str, ModelPlan]) -> Iterator[str]:
+    for step in plan.steps.values():
+        if isinstance(step.action, ApiCallPlan):
+            yield "from a template" if step.action.url.host_is_templated else _host(step.action.url.source)
+    for model in models.values():
+        if model.preset is not None and model.preset.spec.api_base:
+            yield _host(model.preset.spec.api_base)
+
+
+def _host(url: str) -> str:
+    # The part behind an `@`: what stands before it may be a password.
+    return urlsplit(url).netloc.rpartition("@")[2] or url
+
+
+def _environment(
+    document: Document, project: ProjectIndex, models: Mapping[str, ModelPlan], environ: Mapping[str, str]
+) -> list[JsonValue]:
+    """List the variables that the documents of this run read, each once, with the first file that reads it."""
+    found: dict[str, JsonValue] = {}
+    for file, data in _configuration(document, project, models):
+        for variable in variables(data):
+            needed = variable.default is None
+            entry: JsonValue = {
+                "name": variable.name,
+                "needed": needed,
+                "set": variable.name in environ,
+                "read_by": file,
+            }
+            if variable.name not in found or needed:
+                found[variable.name] = entry
+    return list(found.values())
+
+
+def _configuration(
+    document: Document, project: ProjectIndex, models: Mapping[str, ModelPlan]
+) -> Iterator[tuple[str, JsonValue]]:
+    for step in WorkflowView(mapping(document.data)).steps:
+        yield document.file, step.get("http", "auth")
+    for name in models:
+        preset = project.preset(name)
+        if preset is not None:
+            yield preset.file, preset.data
+    if project.config_document is not None:
+        yield project.config_document.file, project.config_document.data
