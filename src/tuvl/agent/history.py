@@ -30,7 +30,8 @@ class History:
     def __init__(self, opening: Sequence[Message], preparation: Preparation) -> None:
         self.messages: list[Message] = list(opening)
         self._preparation = preparation
-        self._tokens = estimates(self.messages)
+        # Weighed only where somebody asks for the weight: a plain run pays nothing for it.
+        self._tokens = estimates(self.messages) if preparation.compactor else []
         self._bytes = sum(map(_size, self.messages)) if preparation.limits else 0
 
     @classmethod
@@ -46,7 +47,8 @@ class History:
     def append(self, message: Message) -> None:
         """Add one message."""
         self.messages.append(message)
-        self._tokens.append(estimate_tokens(message))
+        if self._preparation.compactor:
+            self._tokens.append(estimate_tokens(message))
         if self._preparation.limits:
             self._bytes += _size(message)
 
