@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from tuvl.analysis.graph import RouteGraph, route_graph
-from tuvl.analysis.steps import StepView, WorkflowView
+from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.check.finding import Finding, Severity
 from tuvl.project.index import ProjectIndex
 from tuvl.project.loading import LoadedFile
@@ -32,7 +32,7 @@ class Subject:
     @cached_property
     def workflow(self) -> WorkflowView | None:
         """The document as a workflow, when it is one."""
-        return WorkflowView(self.document.data) if self.kind == "Workflow" else None
+        return WorkflowView(mapping(self.document.data)) if self.kind == "Workflow" else None
 
     @cached_property
     def graph(self) -> RouteGraph:

@@ -48,7 +48,7 @@ class ProjectIndex:
     @cached_property
     def paths(self) -> tuple[Path, ...]:
         """All files of the project that may hold documents, in a fixed order."""
-        return tuple(walk(self.root, prose=self.folder("artifacts"), on_error=self._unlisted))
+        return tuple(walk(self.root, prose=self.folder("artifacts"), on_error=self.note_unlisted))
 
     def files(self) -> tuple[LoadedFile, ...]:
         """All files of the project, parsed."""
@@ -101,7 +101,8 @@ class ProjectIndex:
                 self._raw[path] = None
         return self._raw[path]
 
-    def _unlisted(self, error: OSError) -> None:
+    def note_unlisted(self, error: OSError) -> None:
+        """Remember a folder that could not be listed."""
         reason = (error.strerror or type(error).__name__).lower()
         self.unreadable.append(f"cannot read {display_name(Path(error.filename or self.root))!r}: {reason}")
 

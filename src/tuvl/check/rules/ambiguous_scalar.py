@@ -35,20 +35,34 @@ class AmbiguousScalarRule(Rule):
                 yield self.finding_at(
                     document.file,
                     scalar.range,
-                    f"{scalar.text} is {scalar.here} here, and {scalar.elsewhere} to other YAML tools",
+                    _message(scalar),
                     hint=f'write "{scalar.text}" if it is meant as text',
                     path=scalar.path,
                 )
 
 
+def _message(scalar: AmbiguousScalar) -> str:
+    if scalar.here == scalar.elsewhere:
+        return f"{scalar.text} is {scalar.here}: as a version it has lost a zero"
+    return f"{scalar.text} is {scalar.here} here, and {scalar.elsewhere} to other YAML tools"
+
+
 def _is_open(node: Node | None, scalar: AmbiguousScalar) -> bool:
-    """Whether the place takes values of several types, or numbers, so that the reading matters."""
+    """Whether the reading matters where the value stands."""
+    if scalar.here == scalar.elsewhere:
+        # A number to everyone; only where text may be meant has `1.10` lost something.
+        named_version = any(isinstance(part, str) and "version" in part.lower() for part in scalar.path[-2:])
+        return named_version if isinstance(node, AnyNode) else _takes(node, str) and _takes(node, float)
     if isinstance(node, AnyNode):
         return True
     if not isinstance(node, ScalarNode | AnyOfNode) or node.types <= {str, type(None)}:
         return False
     # A value of the wrong type is a finding of its own.
-    return str in node.types if scalar.here == "text" else bool(node.types & {int, float})
+    return _takes(node, str) if scalar.here == "text" else _takes(node, int) or _takes(node, float)
+
+
+def _takes(node: Node | None, type_: type) -> bool:
+    return isinstance(node, ScalarNode | AnyOfNode) and type_ in node.types
 
 
 def _node_at(root: Node, data: JsonValue, path: KeyPath) -> Node | None:

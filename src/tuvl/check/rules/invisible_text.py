@@ -43,12 +43,20 @@ class InvisibleText(Rule):
         character = found[0][0]
         name = unicodedata.name(character, "unnamed").lower()
         more = f" and {len(found[0]) - 1} more like it" if len(found[0]) > 1 else ""
+        hint = "delete it"
+        if subject.loaded is not None and subject.loaded.prose is None:
+            hint += f"; if it is meant, write it as an escape in double quotes: {escaped(character)}"
         return self.finding_at(
             subject.document.file,
             Range.at(line, found.start() + 1, len(found[0])),
             f"invisible character U+{ord(character):04X} ({name}){more}",
-            hint='delete it, or write it as an escape in double quotes if it is meant: "\\u' + f'{ord(character):04x}"',
+            hint=hint,
         )
+
+
+def escaped(text: str) -> str:
+    """Write the invisible characters of a text as escapes."""
+    return _INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def _is_needed(line: str, found: re.Match[str]) -> bool:

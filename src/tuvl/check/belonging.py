@@ -1,0 +1,48 @@
+"""Tells documents of this language from other YAML that lives beside them."""
+
+import re
+from typing import Any
+
+from tuvl.project.loading import LoadedFile
+from tuvl.source.document import Document
+from tuvl.spec.nearest import nearest
+from tuvl.spec.removed import REMOVED_KINDS
+from tuvl.spec.schema_files import KINDS
+
+_FOREIGN = "apiVersion"
+_FOREIGN_LINE = re.compile(r"^['\"]?apiVersion['\"]?\s*:", re.MULTILINE)
+
+
+def is_ours(document: Document, *, named: bool) -> bool:
+    """Whether a YAML document sets out to be one of this language.
+
+    It has a `kind:` of ours, or one that looks misspelt. When its file was `named` any `kind:` will do, unless there
+    is an `apiVersion:` too.
+    """
+    data: Any = document.data
+    if not isinstance(data, dict) or "kind" not in data:
+        return False
+    kind = data["kind"]
+    if isinstance(kind, str) and kind in KINDS:
+        return True
+    if _FOREIGN in data:
+        return False
+    if named or not isinstance(kind, str):
+        return named
+    looks_alike = nearest(kind, KINDS) is not None or kind in REMOVED_KINDS
+    return looks_alike or ("spec" in data and "metadata" in data)
+
+
+def is_foreign_text(loaded: LoadedFile) -> bool:
+    """Whether a file that could not be parsed says that it belongs to something else."""
+    return _FOREIGN_LINE.search(loaded.text) is not None
+
+
+def why_not_ours(loaded: LoadedFile) -> str:
+    """Say why a file that was named holds no document of ours."""
+    if not loaded.documents:
+        return "has no front matter" if loaded.prose is not None else "is empty"
+    data: Any = loaded.documents[0].data
+    if not isinstance(data, dict):
+        return f"holds {'a list' if isinstance(data, list) else 'a single value'}, not a document with `kind:`"
+    return "has `apiVersion:`, which makes it a file of another tool" if _FOREIGN in data else "has no `kind:`"

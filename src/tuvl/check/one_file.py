@@ -1,0 +1,110 @@
+"""Checks one file: its text, the shape of its documents, and every rule."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuvl.analysis.steps import mapping
+from tuvl.artifacts.reference import MAX_BYTES
+from tuvl.check.belonging import is_foreign_text, is_ours, why_not_ours
+from tuvl.check.dispatch import EVERYTHING, FORM_ONLY
+from tuvl.check.finding import Finding
+from tuvl.check.reported import ShapeRule, SourceRule
+from tuvl.check.rule import Rule, Subject
+from tuvl.check.rules import ALL_RULES
+from tuvl.project.index import ProjectIndex
+from tuvl.project.loading import LoadedFile
+from tuvl.source.document import Document
+from tuvl.source.place import Range
+from tuvl.spec.schema_files import KINDS, PROSE
+from tuvl.spec.shape import ShapeProblem, shape_problems
+
+BY_CODE: dict[str, Rule] = {rule.code: rule for rule in ALL_RULES}
+"""The rules by code."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What one file gave; `counts` says whether it holds anything of ours."""
+
+    loaded: LoadedFile
+    findings: tuple[Finding, ...]
+    counts: bool
+
+
+def check_file(loaded: LoadedFile, project: ProjectIndex, *, named: bool) -> FileResult:
+    """Check one file; one that is not ours is passed over, unless it was `named`."""
+    ours = _our_documents(loaded, named=named)
+    if not ours:
+        findings = tuple(_without_documents(loaded, named=named))
+        return FileResult(loaded, findings, counts=bool(findings))
+    findings = tuple(_findings(loaded, ours, project))
+    return FileResult(loaded, findings, counts=True)
+
+
+def _our_documents(loaded: LoadedFile, *, named: bool) -> tuple[Document, ...]:
+    if loaded.prose is not None:
+        return loaded.documents
+    if not any(is_ours(document, named=named) for document in loaded.documents):
+        return ()
+    # In a file of ours a document without a kind of ours is a mistake; one of another tool is not.
+    return tuple(document for document in loaded.documents if "apiVersion" not in mapping(document.data))
+
+
+def _without_documents(loaded: LoadedFile, *, named: bool) -> Iterator[Finding]:
+    if not loaded.documents and loaded.problems:
+        if named or not is_foreign_text(loaded):
+            yield from _source_findings(loaded)
+    elif named:
+        rule = BY_CODE["TV009"]
+        hint = "a document begins with `kind:`, e.g. `kind: Workflow`"
+        if loaded.prose is not None:
+            hint = "an artifact begins with `---`, `name:`, `type:` and `---`"
+        message = f"{loaded.file!r} holds nothing to check: it {why_not_ours(loaded)}"
+        yield rule.finding_at(loaded.file, Range.at(1, 1), message, hint=hint)
+    elif not loaded.documents and loaded.prose is None:
+        rule = BY_CODE["TV005"]
+        message = "the file is empty" if not loaded.text.strip() else "the file holds nothing but comments"
+        yield rule.finding_at(loaded.file, Range.at(1, 1), message, hint="write the document, or delete the file")
+
+
+def _findings(loaded: LoadedFile, ours: tuple[Document, ...], project: ProjectIndex) -> Iterator[Finding]:
+    yield from _source_findings(loaded)
+    has_default = isinstance(mapping(project.config.get("spec")).get("default_model"), str)
+    for document in ours:
+        yield from document_findings(document, project, loaded=loaded, has_default_model=has_default)
+
+
+def _source_findings(loaded: LoadedFile) -> Iterator[Finding]:
+    for problem in loaded.problems:
+        rule = BY_CODE[problem.code]
+        if isinstance(rule, SourceRule):
+            yield rule.report(problem, file=loaded.file)
+
+
+def document_findings(
+    document: Document, project: ProjectIndex, *, loaded: LoadedFile | None, has_default_model: bool
+) -> Iterator[Finding]:
+    """Check the shape of one document, and offer it to the rules."""
+    is_prose = loaded is not None and loaded.prose is not None
+    kind = PROSE if is_prose else document.kind
+    for problem in shape_problems(document.data, kind=kind, project_default_model=has_default_model):
+        yield _shape_finding(problem, document)
+    if loaded is not None and loaded.size > MAX_BYTES and (is_prose or kind == "Artifact"):
+        yield _too_large(loaded)
+    if kind not in KINDS and not is_prose:
+        return
+    switched_off = mapping(document.data).get("enabled", True) is False
+    dispatch = FORM_ONLY if switched_off else EVERYTHING
+    yield from dispatch.document(Subject(document, project, loaded))
+
+
+def _shape_finding(problem: ShapeProblem, document: Document) -> Finding:
+    rule = BY_CODE[problem.code]
+    if not isinstance(rule, ShapeRule):
+        raise TypeError(f"{problem.code} is no check of shape")
+    return rule.report(problem, document)
+
+
+def _too_large(loaded: LoadedFile) -> Finding:
+    message = f"the artifact is {loaded.size:,} bytes long; {MAX_BYTES // 1024} KiB is the most it may have"
+    return BY_CODE["TV003"].finding_at(loaded.file, Range.at(1, 1), message, hint="split it, or shorten it")

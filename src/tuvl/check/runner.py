@@ -1,0 +1,116 @@
+"""Checks paths: collects the findings of files and projects, hides what comments hide, and makes the report."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tuvl.analysis.steps import mapping
+from tuvl.check.dispatch import EVERYTHING
+from tuvl.check.finding import Finding, Report
+from tuvl.check.one_file import BY_CODE, FileResult, check_file, document_findings
+from tuvl.check.parallel import check_many
+from tuvl.check.referred import referred_files
+from tuvl.check.selection import Selection, select_codes
+from tuvl.check.suppressing import suppress
+from tuvl.check.targets import Target, find_targets
+from tuvl.project.index import ProjectIndex
+from tuvl.project.loading import display_name
+from tuvl.source.document import Document
+from tuvl.source.place import Range
+
+
+def check_paths(
+    paths: Sequence[Path],
+    *,
+    project: Path | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+) -> Report:
+    """Check files, folders and projects; without paths the project of the working directory.
+
+    A file that is named is checked together with the documents it refers to, and must hold a document; in a folder
+    other YAML is passed over. Nothing of the project is run. Raises `UsageError` for codes that do not exist.
+    """
+    selection = select_codes(select, ignore)
+    found = find_targets(paths, project=project)
+    unreadable = list(found.unreadable)
+    findings: list[Finding] = []
+    texts: dict[str, str] = {}
+    files = 0
+    for target in found.targets:
+        of_target, count = _check_target(target)
+        findings += of_target
+        files += count
+        unreadable += target.index.unreadable
+        texts |= _texts(target.index, of_target)
+    return Report.of(_kept(findings, selection), files=files, unreadable=unreadable, texts=texts)
+
+
+def check_document(document: Document, project: ProjectIndex) -> list[Finding]:
+    """Check one document of a project as `report_on` does; in source order."""
+    return list(report_on(document, project).findings)
+
+
+def report_on(document: Document, project: ProjectIndex) -> Report:
+    """Check one document of a project, together with the files it stands in and refers to.
+
+    This is what a run asks before it starts. Comments that hide findings count.
+    """
+    loaded = project.file_of(document)
+    if loaded is None:
+        has_default = isinstance(mapping(project.config.get("spec")).get("default_model"), str)
+        found = list(document_findings(document, project, loaded=None, has_default_model=has_default))
+        return Report.of(found, files=1)
+    results = [check_file(other, project, named=True) for other in (loaded, *referred_files(loaded, project))]
+    findings = [finding for result in results for finding in suppress(result.loaded, result.findings)]
+    return Report.of(findings, files=len(results), texts=_texts(project, findings))
+
+
+def _kept(findings: Iterable[Finding], selection: Selection) -> Iterable[Finding]:
+    return (finding for finding in findings if selection.keeps(finding))
+
+
+def _check_target(target: Target) -> tuple[list[Finding], int]:
+    results: dict[str, FileResult] = {}
+    of_project: list[Finding] = []
+    for path in target.named:
+        loaded = target.index.load(path)
+        if loaded is None:
+            continue
+        results[loaded.file] = check_file(loaded, target.index, named=True)
+        for other in referred_files(loaded, target.index):
+            if other.file not in results:
+                results[other.file] = check_file(other, target.index, named=False)
+    if target.folders:
+        for result in check_many(target.index, list(target.walked())):
+            results.setdefault(result.loaded.file, result)
+        of_project = [finding for finding in EVERYTHING.project(target.index) if target.covers(finding.file)]
+        if not any(result.counts for result in results.values()):
+            of_project += [_nothing_in(folder) for folder in target.folders]
+    return _merged(results, of_project), sum(result.counts for result in results.values())
+
+
+def _merged(results: dict[str, FileResult], of_project: Iterable[Finding]) -> list[Finding]:
+    by_file = {file: list(result.findings) for file, result in results.items()}
+    findings: list[Finding] = []
+    for finding in of_project:
+        by_file.get(finding.file, findings).append(finding)
+    for file, result in results.items():
+        if result.counts:
+            findings += suppress(result.loaded, by_file[file])
+    return findings
+
+
+def _nothing_in(folder: Path) -> Finding:
+    name = display_name(folder)
+    message = f"the folder {name!r} holds no document to check"
+    hint = "name a folder with documents; each begins with `kind:`, e.g. `kind: Workflow`"
+    return BY_CODE["TV009"].finding_at(name, Range.at(1, 1), message, hint=hint)
+
+
+def _texts(index: ProjectIndex, findings: Iterable[Finding]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for file in {finding.file for finding in findings}:
+        text = index.text_of(file)
+        if text is not None:
+            texts[file] = text
+    return texts

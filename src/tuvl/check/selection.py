@@ -1,0 +1,53 @@
+"""Which checks are wanted: codes, names and families, as the command line gives them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tuvl.check.finding import CANNOT_CHECK, Finding
+from tuvl.check.rules import ALL_RULES
+from tuvl.errors import UsageError
+from tuvl.suggest import did_you_mean
+
+_FAMILY = re.compile(r"TV([0-9])(?:XX)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The codes that are reported."""
+
+    codes: frozenset[str]
+
+    def keeps(self, finding: Finding) -> bool:
+        """Whether a finding is wanted; that the gate could not do its work is always told."""
+        return finding.code in self.codes or finding.code in CANNOT_CHECK
+
+
+def select_codes(select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Selection:
+    """Read what `--select` and `--ignore` were given; raises `UsageError` for a code there is none of."""
+    chosen = _codes(select) if select else frozenset(rule.code for rule in ALL_RULES)
+    return Selection(chosen - _codes(ignore))
+
+
+def _codes(words: Sequence[str]) -> frozenset[str]:
+    codes: set[str] = set()
+    for word in (part.strip() for text in words for part in text.split(",")):
+        if word:
+            codes |= _meant(word)
+    return frozenset(codes)
+
+
+def _meant(word: str) -> set[str]:
+    family = _FAMILY.fullmatch(word.upper())
+    codes = {
+        rule.code
+        for rule in ALL_RULES
+        if word.upper() == rule.code
+        or word.lower() == rule.name
+        or (family is not None and rule.code.startswith(f"TV{family[1]}"))
+    }
+    if not codes:
+        near = did_you_mean(word.upper(), (rule.code for rule in ALL_RULES))
+        near = near or did_you_mean(word, (rule.name for rule in ALL_RULES))
+        raise UsageError(f"there is no check {word!r}; {near or 'write e.g. TV302, TV3 for a family, or a name'}")
+    return codes

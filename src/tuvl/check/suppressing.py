@@ -1,0 +1,91 @@
+"""`# tuvl: ignore[CODE] reason`: hides findings, and tells of comments that hide nothing."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tuvl.check.finding import CANNOT_CHECK, Finding, Severity
+from tuvl.check.rules import ALL_RULES
+from tuvl.check.rules.unused_suppression import UnusedSuppression
+from tuvl.project.loading import LoadedFile
+from tuvl.source.document import Suppression
+from tuvl.source.place import Range
+from tuvl.suggest import did_you_mean
+
+_CODES = frozenset(rule.code for rule in ALL_RULES)
+_RULE = UnusedSuppression()
+_COMMENT = re.compile(r"#\s*tuvl:.*")
+_LINE_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(slots=True)
+class _Comment:
+    """One comment: the line whose findings it hides, and the codes that have hidden something."""
+
+    suppression: Suppression
+    column: int
+    width: int
+    target: int
+    used: set[str] = field(default_factory=set)
+
+
+def suppress(loaded: LoadedFile, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings of one file that no comment hides, and one for each comment that hides nothing."""
+    if not loaded.suppressions:
+        return list(findings)
+    comments = list(_comments(loaded))
+    kept = [finding for finding in findings if not _hidden(finding, comments)]
+    return kept + [finding for comment in comments for finding in _left_over(loaded.file, comment)]
+
+
+def _comments(loaded: LoadedFile) -> Iterator[_Comment]:
+    lines = _LINE_BREAK.split(loaded.text)
+    for suppression in loaded.suppressions:
+        index = suppression.line - 1
+        line = lines[index] if index < len(lines) else ""
+        found = _COMMENT.search(line)
+        start = found.start() if found is not None else 0
+        target = index
+        if not line[:start].strip():
+            # The comment stands alone: it is about the next line that is no comment.
+            target += 1
+            while target < len(lines) and lines[target].lstrip().startswith("#"):
+                target += 1
+        yield _Comment(suppression, start + 1, max(len(line.rstrip()) - start, 1), target + 1)
+
+
+def can_be_hidden(finding: Finding) -> bool:
+    """Whether a comment may hide a finding: a file with errors of the first three families cannot run."""
+    if finding.code in CANNOT_CHECK:
+        return False
+    return finding.severity is not Severity.ERROR or finding.code >= "TV300"
+
+
+def _hidden(finding: Finding, comments: Sequence[_Comment]) -> bool:
+    for comment in comments:
+        suppression = comment.suppression
+        on_line = finding.line in (suppression.line, comment.target)
+        if on_line and suppression.reason and finding.code in suppression.codes and can_be_hidden(finding):
+            comment.used.add(finding.code)
+            return True
+    return False
+
+
+def _left_over(file: str, comment: _Comment) -> Iterator[Finding]:
+    place = Range.at(comment.suppression.line, comment.column, comment.width)
+    if not comment.suppression.codes:
+        message = "the comment names no check, so it hides nothing"
+        yield _RULE.finding_at(file, place, message, hint="write `# tuvl: ignore[CODE] reason`")
+        return
+    if not comment.suppression.reason:
+        message = "the comment gives no reason, so it hides nothing"
+        yield _RULE.finding_at(file, place, message, hint="say after the bracket why the finding is accepted")
+        return
+    for code in comment.suppression.codes:
+        if code not in _CODES:
+            hint = did_you_mean(code, sorted(_CODES))
+            yield _RULE.finding_at(file, place, f"there is no check {code!r}", hint=hint)
+        elif code not in comment.used:
+            message = f"nothing of {code} is hidden on line {comment.target}"
+            hint = "delete the comment; errors of TV0xx, TV1xx and TV2xx cannot be hidden"
+            yield _RULE.finding_at(file, place, message, hint=hint)

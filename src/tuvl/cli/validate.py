@@ -1,0 +1,105 @@
+"""`tuvl validate`: static checks, read without Typer, whose import would take longer than the checks."""
+
+import gc
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from tuvl.check.finding import Report, Severity
+from tuvl.check.runner import check_paths
+from tuvl.cli.flags import Flags, Words, read_words
+from tuvl.cli.output import check_destination, deliver, json_document
+from tuvl.cli.render import report_json, report_text, summary_line
+from tuvl.errors import TuvlError, UsageError
+from tuvl.settings import environment
+from tuvl.suggest import did_you_mean
+
+ReportFormat = Literal["text", "json"]
+
+FLAGS = Flags(
+    command="validate",
+    values=frozenset({"--project", "--format", "--output"}),
+    repeated=frozenset({"--select", "--ignore"}),
+    switches=frozenset({"--strict", "--quiet"}),
+)
+
+DONE = 0
+FINDINGS = 1
+MISUSE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidateOptions:
+    """What the command line says, each word checked."""
+
+    paths: tuple[Path, ...] = ()
+    project: Path | None = None
+    strict: bool = False
+    format: ReportFormat = "text"
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    output: str | None = None
+    quiet: bool = False
+
+
+def options_of(words: Words) -> ValidateOptions:
+    """Check the words one by one; raises `UsageError`."""
+    chosen = words.one("--format") or "text"
+    formats = get_args(ReportFormat)
+    if chosen not in formats:
+        hint = did_you_mean(chosen, formats) or f"it takes {' or '.join(formats)}"
+        raise UsageError(f"--format does not take {chosen!r}; {hint}")
+    project = words.one("--project")
+    if project is not None and not Path(project).is_dir():
+        raise UsageError(f"--project names {project!r}, which is no folder")
+    return ValidateOptions(
+        paths=tuple(Path(argument) for argument in words.arguments),
+        project=None if project is None else Path(project),
+        strict=words.on("--strict"),
+        format=cast(ReportFormat, chosen),
+        select=words.all("--select"),
+        ignore=words.all("--ignore"),
+        output=words.one("--output"),
+        quiet=words.on("--quiet"),
+    )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command from its words; returns the exit code."""
+    # The process ends after this, and the trees of a project are no garbage: looking for it takes a third of the time.
+    gc.disable()
+    try:
+        return validate(options_of(read_words(FLAGS, argv)))
+    except TuvlError as error:
+        sys.stderr.write(f"tuvl validate: {error}\n")
+        return MISUSE
+
+
+def validate(options: ValidateOptions) -> int:
+    """Check, print the report, and return the exit code; raises `UsageError`."""
+    check_destination(options.output)
+    report = check_paths(options.paths, project=options.project, select=options.select, ignore=options.ignore)
+    delivered = deliver(_written(report, options), options.output)
+    for message in report.unreadable:
+        sys.stderr.write(f"tuvl validate: {message}\n")
+    if not options.quiet:
+        sys.stderr.write(f"{summary_line(report)}\n")
+    if report.broken or not delivered:
+        return MISUSE
+    return FINDINGS if report.failed(strict=options.strict) else DONE
+
+
+def _written(report: Report, options: ValidateOptions) -> str:
+    if options.format == "json":
+        return json_document(report_json(report))
+    least = Severity.NOTE
+    if options.quiet:
+        least = Severity.WARNING if options.strict else Severity.ERROR
+    return report_text(report, colour=options.output is None and _wants_colour(), least=least)
+
+
+def _wants_colour() -> bool:
+    environ = environment()
+    return sys.stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"

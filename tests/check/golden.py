@@ -1,0 +1,50 @@
+"""Runs one golden case in a copy of its own, the way a user would: from the folder it lies in."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+
+from tuvl.check.finding import Report
+from tuvl.check.runner import check_paths
+from tuvl.cli.render import report_text
+
+CASES = Path(__file__).resolve().parents[1] / "cases"
+
+REGENERATE = bool(os.environ.get("TUVL_REGENERATE_CASES"))
+"""Set to write `bad.out` anew; the difference is then read like any other change."""
+
+
+def path_of(code: str, which: str) -> Path:
+    """The file or the project folder of a case: `bad` or `good`."""
+    folder = CASES / code / which
+    if folder.is_dir():
+        return folder
+    found = sorted((CASES / code).glob(f"{which}.[ym]*"))
+    if len(found) != 1:
+        raise FileNotFoundError(f"tests/cases/{code} needs one `{which}.yaml` (or .md), or one folder `{which}`")
+    return found[0]
+
+
+def report(code: str, which: str, tmp: Path) -> Report:
+    """Check a case as a project of its own."""
+    source = path_of(code, which)
+    copy = tmp / source.name
+    if source.is_dir():
+        shutil.copytree(source, copy)
+    else:
+        shutil.copyfile(source, copy)
+    with chdir(tmp):
+        return check_paths([Path(source.name)], project=Path(source.name) if source.is_dir() else Path())
+
+
+def spoken(report: Report, code: str) -> str:
+    """What a report says of one check."""
+    findings = [finding for finding in report.findings if finding.code == code]
+    return report_text(Report.of(findings, files=report.files, texts=report.texts))
+
+
+def files_of_cases() -> Iterator[Path]:
+    """All files of all cases."""
+    return (path for path in sorted(CASES.rglob("*")) if path.is_file())
