@@ -2,11 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping
-from datetime import datetime
 
 from tuvl.errors import ModelError
-from tuvl.http.retry_after import parse_retry_after
 from tuvl.redaction import MASK, redact
 from tuvl.values import JsonValue, shorten
 
@@ -41,17 +38,14 @@ def bad_response(model: str, reason: str, *, status: int | None = None) -> Model
     return ModelError(f"model {model!r}: {mask(reason)}", type="bad_response", retryable=False, status=status)
 
 
-def status_failure(
-    model: str, status: int, text: str, *, headers: Mapping[str, str] | None = None, now: datetime
-) -> ModelError:
+def status_failure(model: str, status: int, text: str, *, retry_after_s: float | None = None) -> ModelError:
     """The provider answered with an error status; `text` is its body or message."""
     kind, retryable = _kind(status, text)
     said = error_text(text)
     message = f"model {model!r} answered {status}" + (f": {said}" if said else "")
     if kind == "authentication":
         message += " (check api_key of its preset, or the provider's own variable)"
-    floor = parse_retry_after((headers or {}).get("retry-after"), now=now) if retryable else None
-    return ModelError(message, type=kind, retryable=retryable, status=status, retry_after_s=floor)
+    return ModelError(message, type=kind, retryable=retryable, status=status, retry_after_s=retry_after_s)
 
 
 def _kind(status: int, text: str) -> tuple[str, bool]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tuvl.errors import ModelError
-from tuvl.llm.failures import bad_response, error_text
+from tuvl.llm.failures import bad_response, error_text, status_failure
 from tuvl.llm.messages import FinishReason, Message, ModelReply, ToolCall, ToolSpec, Usage
 from tuvl.values import JsonObject, JsonValue, dump_json
 
@@ -84,7 +84,7 @@ def parse_reply(data: JsonValue, *, model: str) -> ModelReply:
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices:
         if data.get("error"):
-            raise bad_response(model, f"error in place of a reply: {error_text(dump_json(data))}", status=200)
+            raise _error_reply(data, model)
         raise bad_response(model, "the reply holds no choice", status=200)
     choice = choices[0]
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -113,6 +113,15 @@ def parse_reply(data: JsonValue, *, model: str) -> ModelReply:
     )
 
 
+def _error_reply(data: JsonObject, model: str) -> ModelError:
+    """Some gateways answer 200 and put the real status, or none, into the body."""
+    error = data["error"]
+    code = error.get("code") if isinstance(error, dict) else None
+    if isinstance(code, int) and 400 <= code < 600:
+        return status_failure(model, code, dump_json(data))
+    return bad_response(model, f"error in place of a reply: {error_text(dump_json(data))}", status=200)
+
+
 def _empty(value: JsonValue) -> bool:
     return value is None or value == [] or value == {}
 
@@ -133,7 +142,14 @@ def _content(message: JsonObject) -> str | None:
     else:
         text = None
     refusal = message.get("refusal")
-    return refusal if not text and isinstance(refusal, str) and refusal else text
+    if not text and isinstance(refusal, str) and refusal:
+        text = refusal
+    return text if text is None or text.isascii() else _sound(text)
+
+
+def _sound(text: str) -> str:
+    """Replace lone surrogates, which some models make of half an emoji and no store takes."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _part(part: JsonValue) -> str:
@@ -205,6 +221,7 @@ def _count(value: JsonValue) -> int:
 def read_json(text: str) -> JsonValue:
     """Read a reply's body; raises `ValueError`."""
     try:
-        return cast(JsonValue, json.loads(text))
+        # NaN and infinities are not JSON; as null they are ignored wherever they stand.
+        return cast(JsonValue, json.loads(text, parse_constant=lambda _: None))
     except RecursionError:
         raise ValueError("nested too deeply") from None

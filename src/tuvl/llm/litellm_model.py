@@ -1,0 +1,226 @@
+"""The LiteLLM lane: every other provider. The only importer of LiteLLM, and only when a model is first called."""
+
+import asyncio
+import logging
+import os
+import threading
+import warnings
+from dataclasses import replace
+from datetime import datetime
+from importlib import import_module
+from types import ModuleType
+
+from tuvl.clock import Clock, SystemClock
+from tuvl.errors import ModelError
+from tuvl.http.retry_after import parse_retry_after
+from tuvl.llm.failures import bad_response, connection_failure, mask, status_failure, timeout_failure
+from tuvl.llm.messages import ModelReply, ModelRequest, Price, Usage
+from tuvl.llm.pricing import table_price
+from tuvl.llm.settings import CallSettings, asks_for_json
+from tuvl.llm.wire import encode_message, encode_tool, parse_reply, read_json
+from tuvl.values import JsonObject, JsonValue
+
+_OFFLINE = {
+    "LITELLM_OFFLINE_MODE": "true",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    # Its development mode reads a `.env` file into this process's environment.
+    "LITELLM_MODE": "PRODUCTION",
+}
+"""What keeps LiteLLM from fetching tables of its own; some of these are read again later, so they stay set."""
+
+_NO_TIMEOUT_S = 86_400
+"""The engine bounds every call itself; a client's own timeout must not come first."""
+
+_loading = threading.Lock()
+
+
+class LiteLLMModel:
+    """Calls `provider/model` through LiteLLM, with its retries, fallbacks, callbacks and parameter dropping off."""
+
+    def __init__(self, settings: CallSettings, *, clock: Clock | None = None) -> None:
+        self._settings = settings
+        self._clock = clock or SystemClock()
+
+    @property
+    def name(self) -> str:
+        """The preset's name, or the provider string."""
+        return self._settings.name
+
+    @property
+    def price(self) -> Price | None:
+        """The preset's price, else that of LiteLLM's table."""
+        return self._settings.price or table_price(self._settings.model)
+
+    async def prepare(self) -> None:
+        """Import LiteLLM, off the event loop: it takes seconds the first time."""
+        await asyncio.to_thread(_litellm)
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Make one call; raises `ModelError`."""
+        await self.prepare()
+        litellm = _litellm()
+        _quiet()
+        try:
+            response = await litellm.acompletion(**self._arguments(litellm, request))
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # guest boundary: LiteLLM lets errors of a hundred providers' code out
+            raise self._failure(litellm, error) from error
+        data = _plain(read_json(response.model_dump_json(exclude_none=True, warnings=False)))
+        reply = parse_reply(data, model=self.name)
+        return self._with_cost(litellm, response, reply)
+
+    async def aclose(self) -> None:
+        """The connections are LiteLLM's own; `close_connections` lets go of them all."""
+
+    def _arguments(self, litellm: ModuleType, request: ModelRequest) -> JsonObject:
+        settings = self._settings
+        arguments: JsonObject = {
+            "model": settings.model,
+            "messages": [encode_message(message) for message in request.messages],
+            **settings.parameters(request),
+            "num_retries": 0,
+            "max_retries": 0,
+            "drop_params": False,
+            "timeout": _NO_TIMEOUT_S,
+        }
+        if request.tools:
+            arguments["tools"] = [encode_tool(tool) for tool in request.tools]
+        if settings.api_base is not None:
+            arguments["api_base"] = settings.api_base
+        if settings.api_key is not None:
+            arguments["api_key"] = settings.api_key
+        if request.json_answer and asks_for_json(request.messages):
+            supported = litellm.get_supported_openai_params(model=settings.model)
+            if "response_format" in (supported or ()):
+                arguments["response_format"] = {"type": "json_object"}
+        return {**arguments, **settings.extra}
+
+    def _with_cost(self, litellm: ModuleType, response: object, reply: ModelReply) -> ModelReply:
+        """Price the call by LiteLLM's own reckoning, which knows tiers and cache writes, if the preset has no price."""
+        usage = reply.usage
+        if usage is None or self._settings.price is not None or table_price(self._settings.model) is None:
+            return reply
+        return replace(reply, usage=replace(usage, cost_usd=self._cost(litellm, response, usage)))
+
+    def _cost(self, litellm: ModuleType, response: object, usage: Usage) -> float | None:
+        try:
+            cost = litellm.completion_cost(completion_response=response, model=self._settings.model)
+        except Exception:  # noqa: BLE001 - guest boundary: a table that cannot price a call must not fail it
+            price = self.price
+            return price.cost(usage) if price else None
+        return float(cost)
+
+    def _failure(self, litellm: ModuleType, error: Exception) -> ModelError:
+        """Sort an error by what is at its bottom: LiteLLM reports much of its own trouble as a server's 500."""
+        text = _own_words(error)
+        status = getattr(error, "status_code", None)
+        chain = _chain(error)
+        if isinstance(error, litellm.ContextWindowExceededError):
+            message = f"model {self.name!r} answered 400: {mask(text)}"
+            return ModelError(message, type="context_overflow", retryable=False, status=400)
+        if isinstance(status, int) and status >= 300 and (_ANSWERED in chain or not chain.keys() & _UNREADABLE):
+            if _ANSWERED not in chain and chain.keys() & _NETWORK:
+                return connection_failure(self.name, "the connection to the provider failed")
+            if _ANSWERED not in chain and isinstance(error, litellm.Timeout):
+                return timeout_failure(self.name, None)
+            return status_failure(self.name, status, text, retry_after_s=_retry_after(error, self._clock.now()))
+        return bad_response(self.name, f"LiteLLM could not make or read the call: {text}")
+
+
+async def close_connections() -> None:
+    """Let go of LiteLLM's connections, when it was ever imported; the runtime calls this at its end."""
+    if _Loaded.module is not None:
+        await _Loaded.module.close_litellm_async_clients()
+        worker = import_module("litellm.litellm_core_utils.logging_worker").GLOBAL_LOGGING_WORKER
+        await worker.stop()
+
+
+class _Loaded:
+    """The imported module, once there is one."""
+
+    module: ModuleType | None = None
+
+
+def _litellm() -> ModuleType:
+    with _loading:
+        if _Loaded.module is None:
+            for name, value in _OFFLINE.items():
+                os.environ[name] = value
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                module = import_module("litellm")
+            vars(module).update(
+                suppress_debug_info=True, turn_off_message_logging=True, drop_params=False, modify_params=False
+            )
+            for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+                logging.getLogger(name).setLevel(logging.CRITICAL)
+            _Loaded.module = module
+        return _Loaded.module
+
+
+def _quiet() -> None:
+    """Silence warnings that nobody can do anything about. Filters of their own, since calls overlap."""
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
+    warnings.filterwarnings("ignore", message=".*`ReadOnly` qualifier", category=UserWarning)
+    warnings.filterwarnings("ignore", module=r"(litellm|openai)(\.|$)")
+
+
+def _plain(value: JsonValue) -> JsonValue:
+    """Leave out what is null or empty: LiteLLM adds fields of its own to every message."""
+    if isinstance(value, dict):
+        cleaned = {key: _plain(item) for key, item in value.items() if item is not None}
+        return {key: item for key, item in cleaned.items() if key != "provider_specific_fields" or item}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _own_words(error: Exception) -> str:
+    """Return the provider's words without LiteLLM's names around them."""
+    text = str(getattr(error, "message", None) or error)
+    for _ in range(3):
+        head, mark, rest = text.partition(": ")
+        if mark and head.startswith("litellm."):
+            text = rest
+    head, mark, rest = text.partition(" - ")
+    text = rest if mark and head.endswith("Exception") else text
+    return text.partition("Traceback (most recent call last)")[0].strip()
+
+
+def _chain(error: BaseException) -> dict[str, BaseException]:
+    """Return the causes of an error by the name of their class."""
+    found: dict[str, BaseException] = {}
+    seen: BaseException | None = error
+    while seen is not None and len(found) < 12:
+        found.setdefault(type(seen).__name__, seen)
+        seen = seen.__cause__ or seen.__context__
+    return found
+
+
+_ANSWERED = "HTTPStatusError"
+"""In the chain of every error that a provider's own answer caused."""
+
+_NETWORK = frozenset(
+    {
+        "ClientConnectorError",
+        "ConnectError",
+        "ConnectionRefusedError",
+        "ConnectionResetError",
+        "ReadError",
+        "RemoteProtocolError",
+        "ServerDisconnectedError",
+        "WriteError",
+    }
+)
+
+_UNREADABLE = frozenset(
+    {"AttributeError", "IndexError", "JSONDecodeError", "KeyError", "TypeError", "ValidationError", "ValueError"}
+)
+
+
+def _retry_after(error: Exception, now: datetime) -> float | None:
+    response = getattr(error, "response", None)
+    headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None)
+    return parse_retry_after(headers.get("retry-after"), now=now) if headers is not None else None

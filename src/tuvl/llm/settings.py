@@ -1,0 +1,44 @@
+"""What a preset says of its calls, in plain values; every lane reads the same."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tuvl.errors import ConfigError
+from tuvl.llm.messages import Message, ModelRequest, Price
+from tuvl.values import JsonObject, JsonValue
+
+RESERVED = frozenset({"model", "messages", "tools", "stream", "n"})
+"""Parameters that belong to the engine: `extra` may not set them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSettings:
+    """One model at one provider. `api_key` is a secret: it goes into requests and nowhere else."""
+
+    name: str
+    """What messages call the model: the preset's name or the provider string."""
+    model: str
+    api_base: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    temperature: float | None = None
+    max_tokens: int | None = None
+    price: Price | None = None
+    extra: JsonObject = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        taken = sorted(RESERVED.intersection(self.extra))
+        if taken:
+            raise ConfigError(f"model {self.name!r}: 'extra' may not set {', '.join(map(repr, taken))}")
+
+    def parameters(self, request: ModelRequest) -> JsonObject:
+        """Return the sampling parameters of one call: what the step says, else what the preset says."""
+        found: dict[str, JsonValue] = {
+            "temperature": self.temperature if request.temperature is None else request.temperature,
+            "max_tokens": self.max_tokens if request.max_output_tokens is None else request.max_output_tokens,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def asks_for_json(messages: Sequence[Message]) -> bool:
+    """Whether the messages name JSON: providers refuse a JSON answer that no message asks for."""
+    return any("json" in (message.content or "").lower() for message in messages)
