@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 
 from tuvl.spec.base import WORDS, Contract, Count, Many, NonNegative, Seconds, StepRef, Temperature, Text, Tree, Usd
-from tuvl.spec.signals import RESERVED_EXITS
+from tuvl.spec.signals import RESERVED_EXITS, Reserved
 from tuvl.spec.step import BaseStep
 
 Approval: TypeAlias = Annotated[
@@ -14,6 +14,9 @@ Approval: TypeAlias = Annotated[
         pattern=r"^(never|required)$|\{\{",
         json_schema_extra={WORDS: "`never`, `required`, or an expression such as `{{ args.amount > 100 }}`"},
     ),
+]
+Exit: TypeAlias = Annotated[
+    str, Field(min_length=1, json_schema_extra={"not": {"enum": [exit.value for exit in Reserved]}})
 ]
 Percent: TypeAlias = Annotated[int, Field(ge=1, le=100)]
 
@@ -36,7 +39,7 @@ class Outcome(Contract):
 
     write: Text | None = None
     """Context key of the result; default `<id>_result`."""
-    enum: Many[Text] = ()
+    enum: Annotated[Many[Exit], Field(json_schema_extra={"uniqueItems": True})] = ()
     """Exits the model may choose; each needs a route. Without it the exit is `default`."""
     format: Literal["json", "text"] = "text"
     """`mode: completion`: whether the answer is text or one JSON object whose fields go to the context."""

@@ -97,7 +97,7 @@ def _key_path(location: tuple[int | str, ...], data: JsonValue) -> KeyPath:
     value: JsonValue = data
     for number, part in enumerate(location, start=1):
         if _leads_on(value, part):
-            value = value[part]  # type: ignore[index,call-overload]  # just looked
+            value = value[part]  # type: ignore[index]  # just looked
             path.append(part)
         elif number == len(location) and isinstance(value, dict):
             path.append(part)  # the field that is missing

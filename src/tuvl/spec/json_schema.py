@@ -193,8 +193,6 @@ def _alternatives(name: str, fields: tuple[str, ...]) -> Schema:
 
 
 def _merge_types(branches: list[Schema]) -> Schema:
-    if any(branch == {"type": "number"} for branch in branches):
-        branches = [branch for branch in branches if branch != {"type": "integer"}]
     plain = [branch["type"] for branch in branches if set(branch) == {"type"} and isinstance(branch["type"], str)]
     others = [branch for branch in branches if not (set(branch) == {"type"} and isinstance(branch["type"], str))]
     if not others:

@@ -65,7 +65,10 @@ def _type(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(f"`{json.dumps(value) if value is None else value}`" for value in schema["enum"])
     kinds = schema.get("type", "any")
-    return " or ".join(_plain(kind, schema) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    names = (
+        [kinds] if isinstance(kinds, str) else [kind for kind in kinds if kind != "integer" or "number" not in kinds]
+    )
+    return " or ".join(_plain(kind, schema) for kind in names)
 
 
 def _link(name: str) -> str:

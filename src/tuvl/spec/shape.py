@@ -12,11 +12,9 @@ from tuvl.spec import misplaced
 from tuvl.spec.nearest import nearest
 from tuvl.spec.removed import REMOVED_KINDS, replacement
 from tuvl.spec.schema_files import KINDS, PROSE, load_schema
-from tuvl.spec.table import AnyOfNode, ChoiceNode, ListNode, MapNode, Node, ObjectNode, ScalarNode, Table
+from tuvl.spec.table import LARGEST, AnyOfNode, ChoiceNode, ListNode, MapNode, Node, ObjectNode, ScalarNode, Table
 from tuvl.spec.wording import found, hint_for, number, wanted
 from tuvl.values import KeyPath, shorten
-
-MAX_FLOAT = 10**308
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +90,7 @@ class _Walk:
             check(node, value, path)
 
     def _scalar(self, node: ScalarNode, value: Any, path: KeyPath) -> None:
-        if type(value) not in node.types or not _finite(value) or not node.fits(value):
+        if type(value) not in node.types or not node.fits(value):
             self._wrong(node, value, path)
 
     def _list(self, node: ListNode, value: Any, path: KeyPath) -> None:
@@ -118,9 +116,7 @@ class _Walk:
         branches = [branch for branch in node.branches if kind in branch.types]
         if len(branches) == 1 and not isinstance(branches[0], ScalarNode):
             self._check(branches[0], value, path)
-        elif not _finite(value) or not any(
-            isinstance(branch, ScalarNode) and branch.fits(value) for branch in branches
-        ):
+        elif not any(isinstance(branch, ScalarNode) and branch.fits(value) for branch in branches):
             self._wrong(node, value, path)
 
     def _choice(self, node: ChoiceNode, value: Any, path: KeyPath) -> None:
@@ -242,7 +238,7 @@ class _Walk:
             message = f"{self._place(path)} may not be {shorten(value, 80)!r}"
             self._add("TV108", path, message, f"allowed is {node.words}")
             return
-        if isinstance(value, int | float) and not isinstance(value, bool) and not _finite(value):
+        if isinstance(value, int | float) and not -LARGEST <= value <= LARGEST:
             self._add("TV102", path, f"{self._place(path)} is the number {number(value)}, which is out of range")
             return
         message = f"{self._place(path)} must be {wanted(node)}, not {found(value, path)}"
@@ -258,10 +254,3 @@ class _Walk:
 
 def _has_key(path: KeyPath) -> bool:
     return bool(path) and isinstance(path[-1], str)
-
-
-def _finite(value: Any) -> bool:
-    kind = type(value)
-    if kind is float:
-        return bool(value - value == 0.0)
-    return kind is not int or -MAX_FLOAT < value < MAX_FLOAT

@@ -1,6 +1,7 @@
 """The JSON Schemas as a table of nodes that plain data is walked along; compiled once a definition, on first use."""
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +22,7 @@ PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
 }
 REF = "#/$defs/"
+LARGEST = sys.float_info.max
 
 
 @dataclass(slots=True)
@@ -41,6 +43,8 @@ class ScalarNode:
     words: str | None = None
     min_length: int = 0
     bounds: tuple[tuple[str, float], ...] = ()
+    any_integer: bool = True
+    """Whether whole numbers may be larger than a float can be."""
     default: object = None
     _regex: re.Pattern[str] | None = field(default=None, compare=False)
 
@@ -58,6 +62,8 @@ class ScalarNode:
             return self.pattern is None or self._search(value)
         if kind is bool or value is None:
             return self.enum is None or value is None
+        if kind is float or not self.any_integer:
+            return -LARGEST <= value <= LARGEST and (not self.bounds or self._within(value))
         return not self.bounds or self._within(value)
 
     def _search(self, value: str) -> bool:
@@ -181,8 +187,8 @@ class Table:
             return self._choice(schema["x-choice"])
         if "anyOf" in schema:
             return _any_of([self._node(branch) for branch in schema["anyOf"]])
-        if "const" in schema or not schema.keys() - {"description"}:
-            return ANY  # a constant was compared when its case was chosen
+        if not schema.keys() - {"description"}:
+            return ANY
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         if "array" in kinds or "object" in kinds:
             return self._collection(kinds, schema)
@@ -242,7 +248,7 @@ def _not_empty_no_more(node: "Node") -> "Node":
 
 
 def _scalar(kinds: Sequence[str], schema: Schema) -> ScalarNode:
-    choices = tuple(schema.get("enum", ()))
+    choices = (schema["const"],) if "const" in schema else tuple(schema.get("enum", ()))
     return ScalarNode(
         types=frozenset(kind for name in kinds for kind in PYTHON_TYPES[name]),
         enum=frozenset(choices) if choices else None,
@@ -255,6 +261,7 @@ def _scalar(kinds: Sequence[str], schema: Schema) -> ScalarNode:
             for keyword in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
             if keyword in schema
         ),
+        any_integer="integer" in kinds,
         default=schema.get("default"),
     )
 
