@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.check.finding import Report, Severity
 from tuvl.check.runner import check_document, check_paths
-from tuvl.cli.flags import read_words, wants_help
+from tuvl.cli.flags import read_words
 from tuvl.cli.options import FLAGS, RunOptions, options_of
 from tuvl.cli.output import check_destination
 from tuvl.cli.render import report_text
@@ -27,11 +27,7 @@ DEFAULT_MODEL = "default"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command from its words, without Typer unless help is wanted; returns the exit code."""
-    if wants_help(argv):
-        from tuvl.cli.app import main as typer_main  # only help needs it
-
-        return typer_main(["run", *argv])
+    """Run the command from its words, without Typer; returns the exit code."""
     try:
         return run_command(options_of(read_words(FLAGS, argv)))
     except TuvlError as error:
