@@ -29,6 +29,17 @@ format: $(VENV)/.dev ## mend what can be mended
 type: $(VENV)/.dev ## check the types
 	@$(BIN)/mypy
 
+docs: $(VENV)/.dev ## write the generated pages and schemas anew
+	@$(BIN)/python -m tuvl.spec.generate --reference docs/language.md
+	@$(BIN)/python -m tuvl.check.generate
+	@$(BIN)/python -m tuvl.cli.reference > docs/cli.md.new && mv docs/cli.md.new docs/cli.md
+
+docs-check: $(VENV)/.dev ## see that pages are fresh, links lead somewhere, and examples do what they say
+	@$(BIN)/python -m tuvl.spec.generate --check --reference docs/language.md
+	@$(BIN)/python -m tuvl.check.generate --check
+	@$(BIN)/python -m tuvl.cli.reference | diff -u docs/cli.md - || { echo "stale: docs/cli.md; run make docs"; exit 1; }
+	@$(BIN)/pytest -q -n auto $(PYTEST_FLAGS) tests/test_docs.py
+
 bench: $(VENV)/.dev ## measure, and write benchmarks/RESULTS.md
 	@$(BIN)/python -m benchmarks
 
