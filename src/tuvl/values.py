@@ -10,9 +10,9 @@ from enum import Enum
 from typing import TypeAlias
 from uuid import UUID
 
-JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
-JsonObject: TypeAlias = "dict[str, JsonValue]"
-KeyPath: TypeAlias = "tuple[str | int, ...]"
+JsonValue: TypeAlias = bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"] | None
+JsonObject: TypeAlias = dict[str, JsonValue]
+KeyPath: TypeAlias = tuple[str | int, ...]
 
 MAX_DEPTH = 64
 """Nesting past which a value is refused: deeper than any honest payload, shallower than any recursion limit."""
