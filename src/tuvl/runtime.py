@@ -1,0 +1,136 @@
+"""The composition root: settings and a project → an engine that compiles workflows and runs them."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from uuid import uuid4
+
+from tuvl.clock import Clock, SystemClock
+from tuvl.control import RunControl
+from tuvl.engine.result import RunResult
+from tuvl.engine.run import RunPorts, run_plan
+from tuvl.events.fanout import Fanout
+from tuvl.events.sink import Sink
+from tuvl.http.client import HttpClient
+from tuvl.llm.factory import make_model
+from tuvl.llm.messages import ChatModel
+from tuvl.plan.compile import compile_workflow
+from tuvl.plan.model import ExecutionPlan, ModelPlan
+from tuvl.principal import Principal
+from tuvl.project.index import ProjectIndex
+from tuvl.settings import Settings
+from tuvl.source.document import Document
+from tuvl.values import JsonObject
+
+
+class Engine:
+    """Runs the workflows of one project, any number at once. Close it with `aclose` in the loop it was used in."""
+
+    def __init__(
+        self,
+        project: ProjectIndex,
+        *,
+        settings: Settings,
+        environ: Mapping[str, str],
+        model_overrides: Mapping[str, str] | None = None,
+        record: Path | None = None,
+        replay: Path | None = None,
+        clock: Clock | None = None,
+        chat_models: Callable[[ModelPlan], ChatModel] | None = None,
+    ) -> None:
+        """Wire an engine; nothing is opened before the first run.
+
+        Args:
+            project: The project whose workflows are run.
+            settings: Bounds and modes that the environment sets.
+            environ: Where `${VAR}` of configuration fields is read from.
+            model_overrides: Name that agents call a model by → preset or provider string to call instead.
+            record: File that gets what the models answered, as a script, when a run ends.
+            replay: Such a file; models are then not called, and a request that differs fails.
+            clock: Time; the real one unless a test holds the hands.
+            chat_models: Makes the models of a run, in place of presets and providers.
+        """
+        self._project = project
+        self._settings = settings
+        self._environ = environ
+        self._overrides = dict(model_overrides or {})
+        self._record = record
+        self._replay = replay
+        self._clock: Clock = clock or SystemClock()
+        self._chat_models = chat_models
+        self._http = HttpClient()
+
+    def plan(self, workflow: Document) -> ExecutionPlan:
+        """Compile a workflow; raises `ConfigError` for every mistake that `tuvl validate` calls an error."""
+        return compile_workflow(workflow, self._project, models=self._overrides)
+
+    async def run(
+        self,
+        plan: ExecutionPlan,
+        input: JsonObject,
+        *,
+        control: RunControl | None = None,
+        sinks: Sequence[Sink] = (),
+        principal: Principal | None = None,
+        timeout_s: float | None = None,
+        run_id: str | None = None,
+        trace: bool = False,
+    ) -> RunResult:
+        """Run a plan once, to its end.
+
+        Raises `ConfigError`, `UsageError` or `InputError` when the run cannot begin; every later fault is in the
+        result. Cancelling the call stops the run; `control.abort()` stops it with a result.
+        """
+        models = _RunModels(self._make_model)
+        fanout = Fanout(sinks)
+        ports = RunPorts(
+            settings=self._settings,
+            environ=self._environ,
+            http=self._http,
+            model_for=models.get,
+            clock=self._clock,
+            control=control or RunControl(pause_max_s=self._settings.agent_pause_max_s),
+            principal=principal or Principal(),
+            accept=fanout.accept if fanout.listening else None,
+        )
+        try:
+            return await run_plan(plan, input, ports, run_id=run_id or uuid4().hex, timeout_s=timeout_s, trace=trace)
+        finally:
+            await models.aclose()
+            await fanout.aclose()
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        await self._http.aclose()
+
+    def _make_model(self, plan: ModelPlan) -> ChatModel:
+        if self._chat_models is not None:
+            return self._chat_models(plan)
+        return make_model(
+            plan.name,
+            plan.preset,
+            environ=self._environ,
+            script_dir=Path(plan.folder) if plan.folder is not None else self._project.root,
+            http=self._http,
+            clock=self._clock,
+        )
+
+
+class _RunModels:
+    """The models of one run, each made when it is first called. A scripted one has its place in the script here."""
+
+    def __init__(self, make: Callable[[ModelPlan], ChatModel]) -> None:
+        self._make = make
+        self._models: dict[str, ChatModel] = {}
+
+    def get(self, plan: ModelPlan) -> ChatModel:
+        """Return the model of a plan; raises `ConfigError` when it cannot be made."""
+        model = self._models.get(plan.name)
+        if model is None:
+            model = self._models[plan.name] = self._make(plan)
+        return model
+
+    async def aclose(self) -> None:
+        """Close what was made."""
+        if self._models:
+            await asyncio.gather(*(model.aclose() for model in self._models.values()), return_exceptions=True)
