@@ -35,7 +35,20 @@ def load_data(raw: bytes, *, name: str, format: DataFormat | None = None) -> Jso
         case "yaml":
             return _yaml(text, name)
         case None:
-            return _json(text, name) if text.lstrip()[:1] in ("{", "[", '"') else _yaml(text, name)
+            return _yaml(text, name) if _only_yaml(text, name) else _json(text, name)
+
+
+def _only_yaml(text: str, name: str) -> bool:
+    """Whether a text of unknown format is YAML; what begins like JSON must first fail as JSON."""
+    if text.lstrip()[:1] not in ("{", "[", '"'):
+        return True
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        return not parse_lines(text, file=name).problems
+    except (RecursionError, ValueError):
+        return False
+    return False
 
 
 def _format_of(name: str) -> DataFormat | None:
