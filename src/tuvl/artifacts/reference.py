@@ -14,6 +14,8 @@ PROSE_TYPES: tuple[str, ...] = get_args(ProseType)
 """Types of markdown artifacts."""
 STRUCTURED_TYPES: tuple[str, ...] = get_args(StructuredType)
 """Types of `kind: Artifact` documents."""
+TYPES = (*PROSE_TYPES, *STRUCTURED_TYPES)
+"""All types."""
 
 SITE_TYPES: Mapping[str, tuple[str, ...]] = {
     "system": ("prompt",),

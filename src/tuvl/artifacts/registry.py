@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tuvl.artifacts.reference import PROSE_TYPES, STRUCTURED_TYPES, ArtifactRef
+from tuvl.artifacts.reference import ArtifactRef
 from tuvl.source.document import Document
 
 
@@ -101,7 +101,3 @@ class ArtifactRegistry:
             # Two files with one version are a finding of their own; the first stands.
             return next((view for view in candidates if view.version == reference.version), None)
         return candidates[-1] if candidates else None
-
-
-KNOWN_TYPES = (*PROSE_TYPES, *STRUCTURED_TYPES)
-"""All artifact types."""
