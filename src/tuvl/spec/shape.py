@@ -242,7 +242,7 @@ class _Walk:
             self._add("TV102", path, f"{self._place(path)} is the number {number(value)}, which is out of range")
             return
         message = f"{self._place(path)} must be {wanted(node)}, not {found(value, path)}"
-        self._add("TV102", path, message, hint_for(node, value))
+        self._add("TV102", path, message, hint_for(node, value, path))
 
     def _add(self, code: str, path: KeyPath, message: str, hint: str | None = None, *, at_key: bool = False) -> None:
         self.problems.append(ShapeProblem(code=code, path=path, message=message, hint=hint, at_key=at_key))

@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -150,8 +150,15 @@ class ChoiceNode:
 
     @cached_property
     def merged(self) -> "Node":
-        """What a mapping is held against when the deciding field tells nothing: the fields of all cases."""
-        return merge([*self.cases.values(), *([self.otherwise] if self.otherwise else [])])
+        """What a mapping is held against when the deciding field tells nothing: the fields of all cases.
+
+        The deciding field itself is judged before.
+        """
+        node = merge([*self.cases.values(), *([self.otherwise] if self.otherwise else [])])
+        if isinstance(node, ObjectNode):
+            required = tuple(key for key in node.required if key != self.field)
+            return replace(node, required=required, fields=node.fields | {self.field: ANY})
+        return node
 
 
 @dataclass

@@ -15,6 +15,11 @@ NUMBER = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9]*)?([eE][-+]?[0-9]+)?\Z")
 BOOLEAN_WORDS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 
 
+def is_secret(path: KeyPath) -> bool:
+    """Whether what stands at a place may be a secret."""
+    return not SECRET_FIELDS.isdisjoint(path)
+
+
 def found(value: object, path: KeyPath) -> str:
     """Say what YAML made of a value, e.g. `the text '1:30'`."""
     if value is None:
@@ -23,7 +28,7 @@ def found(value: object, path: KeyPath) -> str:
         return "a list" if value else "an empty list"
     if isinstance(value, dict):
         return "a mapping"
-    secret = not SECRET_FIELDS.isdisjoint(path)
+    secret = is_secret(path)
     if isinstance(value, bool):
         return "a boolean" if secret else f"`{str(value).lower()}`"
     if isinstance(value, str):
@@ -99,8 +104,10 @@ def _range(node: ScalarNode) -> str:
     return ""
 
 
-def hint_for(node: Node, value: object) -> str | None:
+def hint_for(node: Node, value: object, path: KeyPath) -> str | None:
     """Return what may help with a value that `node` does not take."""
+    if is_secret(path) and value is not None:
+        return "put it in quotes if text is meant" if isinstance(value, bool | int | float) else None
     if isinstance(value, str):
         return _hint_for_text(node, value)
     if value is None:
