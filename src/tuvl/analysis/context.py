@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from tuvl.analysis.references import tool_entries
@@ -10,7 +9,7 @@ from tuvl.analysis.signals import BUILT_IN_NODES, outcomes
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.templates import rendered_sites
-from tuvl.templating.scan import Scan, scan
+from tuvl.templating.scan import scan
 
 ARGUMENTS = "args"
 """Name under which a tool's templates see all arguments of the call."""
@@ -29,12 +28,6 @@ class Keys:
 
 
 NO_KEYS = Keys()
-
-
-@lru_cache(maxsize=2048)
-def scanned(template: str) -> Scan:
-    """The names a template reads; kept, since several checks look at the same text."""
-    return scan(template)
 
 
 def input_keys(workflow: WorkflowView) -> Keys:
@@ -111,10 +104,9 @@ def context_keys(workflow: WorkflowView, project: Surroundings) -> Keys:
 def template_reads(step: StepView) -> Iterator[tuple[tuple[str, ...], bool, str]]:
     """What the templates of a step read: dot path, whether a default covers its absence, and the field it stands in."""
     for site in rendered_sites(step):
-        if "{" in site.text:
-            found = scanned(site.text)
-            for path in found.paths:
-                yield path, path[0] in found.defaulted, site.field
+        found = scan(site.text)
+        for path in found.paths:
+            yield path, path[0] in found.defaulted, site.field
 
 
 def field_reads(step: StepView) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.context import ARGUMENTS, Keys, context_keys, scanned
+from tuvl.analysis.context import ARGUMENTS, Keys, context_keys
 from tuvl.analysis.parameters import ToolUse, argument_reads, tool_uses
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.analysis.templates import rendered_sites
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
+from tuvl.templating.scan import scan
 
 _TAKES_ITS_ARGUMENTS = ("APICall", "MCP", "ModelOp")
 
@@ -67,9 +68,7 @@ class ToolParamsMismatch(Rule):
 
 def _wanted(template: str) -> Iterator[tuple[str, bool]]:
     """Names a template cannot do without, each once, and whether it can only be an argument (`args.name`)."""
-    if "{" not in template:
-        return
-    found = scanned(template)
+    found = scan(template)
     wanted: dict[tuple[str, bool], None] = {}
     for path in found.paths:
         is_argument = path[0] == ARGUMENTS
