@@ -88,6 +88,7 @@ class ModelServer(ThreadingHTTPServer):
 class ModelHandler(BaseHTTPRequestHandler):
     """Answers chat completions."""
 
+    wbufsize = -1
     server: ModelServer
 
     def do_POST(self) -> None:

@@ -145,8 +145,10 @@ def seen_in(result: Mapping[str, object], shop_says: str) -> dict[str, str]:
     output = mapping(result.get("output"))
     cost = usage["cost_usd"]
     price = "cost unknown" if cost is None else f"${cost:.4f}"
+    error = mapping(result.get("error"))
+    status = str(result["status"])
     return {
-        "status": str(result["status"]),
+        "status": f"{status}, though step {error['step']!r} ended on {error['type']}" if error else status,
         "path": " → ".join(step_text(mapping(step)) for step in sequence(result["steps"])),
         "usage": f"{usage['llm_calls']} model calls, {usage['tool_calls']} tool calls, "
         f"{usage['total_tokens']:,} tokens, {price}",
@@ -188,9 +190,10 @@ def compare(ticket: Ticket, code: int, result: Mapping[str, object], seen: Mappi
         ("cost", seen["usage"].rsplit(", ", 1)[1], ticket.cost),
         ("shop", seen["shop"], ticket.shop),
     )
-    wrong = [f"{name} is {is_!r}, expected {should!r}" for name, is_, should in checks if is_ != should]
+    wrong = [f"  {name} is {is_!r}\n    expected {should!r}" for name, is_, should in checks if is_ != should]
     if wrong:
-        raise DemoFailedError(f"ticket {ticket.input}: " + "; ".join(wrong))
+        reason = f"\n  error: {json.dumps(result.get('error'))}"
+        raise DemoFailedError("\n".join([f"ticket {ticket.input!r} came out otherwise", *wrong]) + reason)
 
 
 def tuvl(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -128,6 +128,7 @@ class ShopHandler(BaseHTTPRequestHandler):
     """HTTP around a `Shop`."""
 
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # header and body leave together, so that no client waits for the second half
     server: "ShopServer"
 
     def do_GET(self) -> None:

@@ -204,6 +204,7 @@ class ModelServer(ThreadingHTTPServer):
 
 
 class ModelHandler(BaseHTTPRequestHandler):
+    wbufsize = -1
     server: ModelServer
 
     def do_POST(self) -> None:
