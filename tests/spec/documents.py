@@ -240,10 +240,13 @@ SCRIPT: list[JsonValue] = [
     {
         "when": {"role": "tool", "contains": "42", "tool": "call"},
         "text": None,
-        "tool_calls": [{"id": "c1", "name": "call", "arguments": {"a": 1}}],
-        "usage": {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7, "cached_input_tokens": 1},
+        "tool_calls": [{"id": "c1", "name": "call", "arguments": {"a": 1}, "provider": {}}],
+        "usage": {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7, "cached_input_tokens": 1, "cost_usd": 0.1},
         "finish_reason": "tool_calls",
         "delay_s": 0,
+        "provider": {"thinking": "hm"},
+        "model": "m",
+        "request": {"digest": "abc"},
     },
     {"error": {"type": "rate_limited", "message": "slow down", "status": 429, "retryable": True, "retry_after_s": 1}},
 ]

@@ -74,7 +74,7 @@ def test_unknown_field_is_an_error_at_every_depth_of_every_kind(document: JsonOb
 OWN_KEYS = {
     "input", "params", "values", "json", "form", "query", "headers", "env", "schema", "parameters", "filters", "routes",
     "payload", "arguments", "mapping", "map", "extra", "options", "guardrails", "models", "stubs", "answers", "context",
-    "output", "default",
+    "output", "default", "provider", "request",
 }  # fmt: skip
 """Mappings whose keys are the author's own, or are left to another rule."""
 

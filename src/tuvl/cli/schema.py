@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from tuvl.errors import UsageError
-from tuvl.spec.nearest import nearest
 from tuvl.spec.schema_files import KINDS, PROSE, load_schema
+from tuvl.suggest import closest
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -21,7 +21,7 @@ def schema_text(kind: str | None) -> str:
     elif kind in KINDS or kind == PROSE:
         schema = load_schema(kind)
     else:
-        near = nearest(kind, (*KINDS, PROSE))
+        near = closest(kind, (*KINDS, PROSE))
         hint = f"did you mean {near!r}?" if near else f"choose one of {', '.join((*KINDS, PROSE))}"
         raise UsageError(f"no document is of kind {kind!r}; {hint}")
     return json.dumps(_standard(schema), ensure_ascii=False, indent=2)

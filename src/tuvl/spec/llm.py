@@ -19,8 +19,6 @@ from tuvl.spec.base import (
     Tree,
 )
 
-Tokens = Annotated[int, Field(ge=0)]
-
 
 class PriceSpec(Contract):
     """US dollars for a million tokens."""
@@ -42,6 +40,8 @@ class ScriptedCall(Contract):
     """Name of the tool."""
     arguments: Json = None
     """Arguments: a mapping, or text as a model would send it."""
+    provider: Tree | None = None
+    """Parts of the call that belong to the provider, as a recording keeps them."""
 
 
 class ScriptedUsage(Contract):
@@ -53,8 +53,10 @@ class ScriptedUsage(Contract):
     """Output tokens."""
     total_tokens: int | None = None
     """All tokens; default the sum."""
-    cached_input_tokens: Tokens = 0
+    cached_input_tokens: int = 0
     """Input tokens that the provider had cached."""
+    cost_usd: float | None = None
+    """What the provider says the call cost."""
 
 
 class ScriptedError(Contract):
@@ -83,8 +85,10 @@ class ScriptedWhen(Contract):
     """Tool whose result the last message is."""
 
 
-class ScriptedReply(Contract):
+class ScriptedReply(Ruled):
     """One reply of a script."""
+
+    at_most_one: ClassVar[tuple[str, ...]] = ("text", "json")
 
     when: ScriptedWhen | Text | None = None
     """Which request it answers, as a text that the last message holds or in detail; default the next one."""
@@ -102,6 +106,12 @@ class ScriptedReply(Contract):
     """Seconds before the reply."""
     error: ScriptedError | None = None
     """A failure instead of a reply."""
+    provider: Tree | None = None
+    """Parts of the reply that belong to the provider, as a recording keeps them."""
+    model: Text | None = None
+    """Model that gave the reply, as a recording keeps it."""
+    request: Tree | None = None
+    """Request that the reply answered, as a recording keeps it."""
 
 
 class ModelSpec(Ruled):

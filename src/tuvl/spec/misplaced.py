@@ -27,7 +27,7 @@ def home(key: str, parents: Sequence[ObjectNode]) -> Home | None:
             return Home(f"it belongs one level up, beside `{name}:`" if name else "it belongs further up", None)
         block = _block_with(key, outer.fields)
         if block:
-            return Home(f"it belongs under `{block}:`", None)
+            return Home(f"`{block}:` further up takes it", None)
     return None
 
 

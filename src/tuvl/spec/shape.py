@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any
 
 from tuvl.spec import misplaced
-from tuvl.spec.nearest import nearest
 from tuvl.spec.removed import REMOVED_KINDS, replacement
 from tuvl.spec.schema_files import KINDS, PROSE, load_schema
 from tuvl.spec.table import LARGEST, AnyOfNode, ChoiceNode, ListNode, MapNode, Node, ObjectNode, ScalarNode, Table
 from tuvl.spec.wording import found, hint_for, number, wanted
+from tuvl.suggest import closest
 from tuvl.values import KeyPath, shorten
 
 
@@ -57,7 +57,7 @@ def _unknown_document_kind(kind: str | None) -> ShapeProblem:
     if kind in REMOVED_KINDS:
         message = f"{kind!r} is a step kind of an older version, not a document kind"
         return ShapeProblem(code="TV106", path=("kind",), message=message, hint=REMOVED_KINDS[kind])
-    near = nearest(kind, KINDS) if isinstance(kind, str) else None
+    near = closest(kind, KINDS) if isinstance(kind, str) else None
     message = f"unknown document kind {shorten(kind, 40)!r}" if isinstance(kind, str) else "`kind` must name a document"
     hint = f"did you mean {near!r}?" if near else f"the kinds are {', '.join(KINDS)}"
     return ShapeProblem(code="TV104", path=("kind",), message=message, hint=hint)
@@ -143,7 +143,7 @@ class _Walk:
         if field == "kind" and isinstance(tag, str):
             self._unknown_step_kind(tag, node, at)
             return
-        near = nearest(tag, node.cases) if isinstance(tag, str) else None
+        near = closest(tag, node.cases) if isinstance(tag, str) else None
         choices = ", ".join(f"`{case}`" for case in node.cases)
         message = f"{self._place(at)} must be one of {choices}, not {found(tag, at)}"
         self._add("TV102", at, message, f"did you mean {near!r}?" if near else None)
@@ -152,7 +152,7 @@ class _Walk:
         if tag in REMOVED_KINDS:
             self._add("TV106", at, f"the step kind {tag!r} is no more", REMOVED_KINDS[tag])
             return
-        near = nearest(tag, node.cases)
+        near = closest(tag, node.cases)
         hint = f"did you mean {near!r}?" if near else f"the kinds are {', '.join(node.cases)}"
         self._add("TV104", at, f"unknown step kind {shorten(tag, 40)!r}", hint)
 
@@ -214,7 +214,7 @@ class _Walk:
             self._add("TV105", at, message, f"move it under `spec:` and indent it: `spec.{key}`", at_key=True)
             return {"spec"}
         home = misplaced.home(key, self._parents)
-        near = nearest(key, node.fields)
+        near = closest(key, node.fields)
         guess = f"did you mean {near!r}?" if near else None
         hint = " ".join(part for part in (home.words if home else None, guess) if part)
         self.problems.append(

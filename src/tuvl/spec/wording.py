@@ -3,8 +3,8 @@
 import math
 import re
 
-from tuvl.spec.nearest import nearest
 from tuvl.spec.table import AnyNode, AnyOfNode, ChoiceNode, ListNode, MapNode, Node, ObjectNode, ScalarNode
+from tuvl.suggest import closest
 from tuvl.values import KeyPath, shorten
 
 SECRET_FIELDS = frozenset({"api_key", "password", "bearer", "value", "headers", "env"})
@@ -126,7 +126,7 @@ def hint_for(node: Node, value: object, path: KeyPath) -> str | None:
 def _hint_for_text(node: Node, value: str) -> str | None:
     choices = [choice for scalar in _scalars(node) for choice in scalar.choices if isinstance(choice, str)]
     if choices:
-        near = nearest(value, choices)
+        near = closest(value, choices)
         return f"did you mean {near!r}?" if near else None
     if int in node.types and str not in node.types:
         return _hint_for_number_in_text(value)
