@@ -57,7 +57,8 @@ def test_decorator_of_another_library_is_no_node() -> None:
 
 
 def test_constant_of_the_same_file_is_followed() -> None:
-    source = 'from tuvl import node\nKEYS = ["a", "b"]\nNAME = "n"\n@node(NAME, reads=KEYS, writes=["c", NAME])\ndef f(ctx): ...'
+    head = 'from tuvl import node\nKEYS = ["a", "b"]\nNAME = "n"\n'
+    source = head + '@node(NAME, reads=KEYS, writes=["c", NAME])\ndef f(ctx): ...'
     (found,) = read(source).nodes
     assert (found.name, found.reads, found.writes) == ("n", ("a", "b"), ("c", "n"))
 
