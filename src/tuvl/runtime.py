@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -9,11 +10,14 @@ from tuvl.clock import Clock, SystemClock
 from tuvl.control import RunControl
 from tuvl.engine.result import RunResult
 from tuvl.engine.run import RunPorts, run_plan
+from tuvl.errors import UsageError
 from tuvl.events.fanout import Fanout
 from tuvl.events.sink import Sink
 from tuvl.http.client import HttpClient
 from tuvl.llm.factory import make_model
 from tuvl.llm.messages import ChatModel
+from tuvl.llm.recording import Recorder
+from tuvl.llm.replay import Replay
 from tuvl.plan.compile import compile_workflow
 from tuvl.plan.model import ExecutionPlan, ModelPlan
 from tuvl.principal import Principal
@@ -81,7 +85,9 @@ class Engine:
         Raises `ConfigError`, `UsageError` or `InputError` when the run cannot begin; every later fault is in the
         result. Cancelling the call stops the run; `control.abort()` stops it with a result.
         """
-        models = _RunModels(self._make_model)
+        recorder = Recorder(self._record) if self._record is not None else None
+        replay = Replay.load(self._replay) if self._replay is not None else None
+        models = _RunModels(lambda model: self._make_model(model, recorder, replay))
         fanout = Fanout(sinks)
         ports = RunPorts(
             settings=self._settings,
@@ -94,16 +100,17 @@ class Engine:
             accept=fanout.accept if fanout.listening else None,
         )
         try:
-            return await run_plan(plan, input, ports, run_id=run_id or uuid4().hex, timeout_s=timeout_s, trace=trace)
+            result = await run_plan(plan, input, ports, run_id=run_id or uuid4().hex, timeout_s=timeout_s, trace=trace)
         finally:
             await models.aclose()
             await fanout.aclose()
+        return result if recorder is None else _saved(result, recorder)
 
     async def aclose(self) -> None:
         """Let go of connections."""
         await self._http.aclose()
 
-    def _make_model(self, plan: ModelPlan) -> ChatModel:
+    def _make_model(self, plan: ModelPlan, recorder: Recorder | None, replay: Replay | None) -> ChatModel:
         if self._chat_models is not None:
             return self._chat_models(plan)
         return make_model(
@@ -113,7 +120,19 @@ class Engine:
             script_dir=Path(plan.folder) if plan.folder is not None else self._project.root,
             http=self._http,
             clock=self._clock,
+            recorder=recorder,
+            replay=replay,
+            known=self._project.presets,
         )
+
+
+def _saved(result: RunResult, recorder: Recorder) -> RunResult:
+    """Save the recording; a run that is over is not lost because its recording is."""
+    try:
+        recorder.save()
+    except UsageError as error:
+        return replace(result, warnings=(*result.warnings, str(error)))
+    return result
 
 
 class _RunModels:

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import subprocess
+import sys
 import threading
 import time
 
@@ -183,8 +185,6 @@ SLOW_NODES = """
 
 
 def release_of(project: Project) -> threading.Event:
-    import sys
-
     modules = [module for name, module in sys.modules.items() if name.startswith("_tuvl_node_")]
     found = [module for module in modules if module.__file__ == str(project.root / "nodes" / "stock.py")]
     return found[0].release
@@ -244,8 +244,8 @@ async def test_a_node_that_ignores_its_cancellation_is_abandoned_and_its_late_re
     project = Project(
         tmp_path,
         """
-        - { id: work, kind: Functional, runner: stubborn, timeout_s: 0.05, routes: { error: mend } }
-        - { id: mend, kind: Functional, runner: wait, seconds: 0.1 }
+        - { id: load_the_file, kind: Functional, runner: quits, routes: { error: work } }
+        - { id: work, kind: Functional, runner: stubborn, timeout_s: 0.1, routes: { error: END } }
         """,
     ).node(SLOW_NODES)
     engine = project.engine()
@@ -254,6 +254,7 @@ async def test_a_node_that_ignores_its_cancellation_is_abandoned_and_its_late_re
     assert result.error is not None
     assert result.error.type == "timeout"
     left = asyncio.all_tasks() - before
+    assert len(left) == 1
     release_of(project).set()
     await asyncio.wait(left)
     await engine.aclose()
@@ -319,9 +320,6 @@ async def test_a_pause_beyond_its_maximum_becomes_an_abort(tmp_path):
 
 def test_a_stuck_node_does_not_hold_up_the_end_of_the_process(tmp_path):
     """G04 timeout.sync_block."""
-    import subprocess
-    import sys
-
     project = Project(tmp_path, "- { id: a, kind: Functional, runner: stuck, timeout_s: 0.1 }").node(SLOW_NODES)
     code = (
         "import asyncio, sys, pathlib\n"

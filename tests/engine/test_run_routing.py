@@ -1,5 +1,7 @@
 """Where signals lead: routes, fall-through, ends, and what is not mapped."""
 
+import asyncio
+
 import pytest
 
 from tests.engine.run_support import Project, ids
@@ -233,8 +235,6 @@ async def test_the_result_document_has_exactly_the_promised_keys(tmp_path):
 
 
 async def test_many_runs_of_one_plan_at_once_share_nothing(tmp_path):
-    import asyncio
-
     project = Project(
         tmp_path,
         """

@@ -121,6 +121,6 @@ def _unapproved_tools(view: WorkflowView, project: PlanProject) -> list[str]:
     return [
         f"step {agent.id!r}: tool {use.ref!r} needs approval by `policy.require_approval`, and says `approval: never`"
         for agent in view.steps
-        for use in tool_uses(agent, view.by_id)
+        for use in tool_uses(agent, view)
         if effects_of(use.step, project.index) in policy.effects and use.entry.get("approval", "never") == "never"
     ]

@@ -126,7 +126,7 @@ def _skills(step_id: str, agent: Agent, project: PlanProject) -> tuple[Template,
 
 
 def _tools(step: AutonomousStep, view: StepView, workflow: WorkflowView) -> Iterator[ToolPlan]:
-    uses: dict[str, ToolUse] = {use.ref: use for use in tool_uses(view, workflow.by_id)}
+    uses: dict[str, ToolUse] = {use.ref: use for use in tool_uses(view, workflow)}
     for index, entry in enumerate(step.agent.tools):
         use = uses[entry.ref]
         # Providers refuse a schema whose root is no object, or an object without `properties`.

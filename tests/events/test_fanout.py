@@ -1,0 +1,104 @@
+"""The fan-out: bounded, in order, and never in a run's way."""
+
+import threading
+from datetime import UTC, datetime
+
+from tuvl.events.fanout import Fanout
+from tuvl.events.types import Event, RunFinished, StepStarted
+
+AT = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def event(seq: int) -> Event:
+    return Event(run_id="r", seq=seq, at=AT, step_id="a", body=StepStarted(kind="Functional"))
+
+
+def terminal(seq: int) -> Event:
+    body = RunFinished(status="completed", signal="default", duration_ms=1.0)
+    return Event(run_id="r", seq=seq, at=AT, step_id=None, body=body)
+
+
+class Held:
+    """A sink that takes its first event and then waits to be let go."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+        self.busy = threading.Event()
+        self.go = threading.Event()
+
+    def accept(self, event: Event) -> None:
+        self.busy.set()
+        self.go.wait(30)
+        self.seen.append(event.seq)
+
+
+async def test_events_reach_every_sink_in_order():
+    sinks = [Held(), Held()]
+    fanout = Fanout(sinks)
+    for seq in range(1, 101):
+        fanout.accept(event(seq))
+    for sink in sinks:
+        sink.go.set()
+    await fanout.aclose()
+    assert [sink.seen for sink in sinks] == [list(range(1, 101))] * 2
+    assert fanout.dropped == 0
+
+
+async def test_a_full_queue_drops_and_counts_and_keeps_the_terminal_event():
+    sink = Held()
+    fanout = Fanout([sink], size=3)
+    fanout.accept(event(1))
+    assert sink.busy.wait(30)  # the first event has left the queue
+    for seq in range(2, 8):
+        fanout.accept(event(seq))
+    assert fanout.dropped == 3
+    fanout.accept(terminal(8))
+    assert fanout.dropped == 4
+    sink.go.set()
+    await fanout.aclose()
+    assert sink.seen == [1, 3, 4, 8]
+
+
+async def test_a_slow_sink_takes_nothing_from_a_quick_one():
+    slow, quick = Held(), Held()
+    quick.go.set()
+    fanout = Fanout([slow, quick])
+    for seq in range(1, 11):
+        fanout.accept(event(seq))
+    await fanout.aclose(timeout_s=0.05)
+    assert quick.seen == list(range(1, 11))
+    assert slow.seen == []
+    slow.go.set()
+
+
+async def test_the_end_does_not_wait_for_a_sink_that_hangs():
+    sink = Held()
+    fanout = Fanout([sink])
+    fanout.accept(event(1))
+    await fanout.aclose(timeout_s=0.01)
+    assert sink.seen == []
+    sink.go.set()
+
+
+async def test_a_sink_that_raises_is_logged_once_and_gets_no_more(caplog):
+    class Broken:
+        calls = 0
+
+        def accept(self, event: Event) -> None:
+            self.calls += 1
+            raise ValueError("no")
+
+    broken = Broken()
+    fanout = Fanout([broken])
+    for seq in range(1, 6):
+        fanout.accept(event(seq))
+    await fanout.aclose()
+    assert broken.calls == 1
+    assert fanout.dropped == 5
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+async def test_without_sinks_nobody_listens_and_closing_is_free():
+    fanout = Fanout([])
+    assert not fanout.listening
+    await fanout.aclose()
