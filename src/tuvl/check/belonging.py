@@ -5,9 +5,9 @@ from typing import Any
 
 from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document
-from tuvl.spec.nearest import nearest
 from tuvl.spec.removed import REMOVED_KINDS
 from tuvl.spec.schema_files import KINDS
+from tuvl.suggest import closest
 
 _FOREIGN = "apiVersion"
 _FOREIGN_LINE = re.compile(r"^['\"]?apiVersion['\"]?\s*:", re.MULTILINE)
@@ -29,7 +29,7 @@ def is_ours(document: Document, *, named: bool) -> bool:
         return False
     if named or not isinstance(kind, str):
         return named
-    looks_alike = nearest(kind, KINDS) is not None or kind in REMOVED_KINDS
+    looks_alike = closest(kind, KINDS) is not None or kind in REMOVED_KINDS
     return looks_alike or ("spec" in data and "metadata" in data)
 
 

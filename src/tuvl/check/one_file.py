@@ -13,7 +13,7 @@ from tuvl.check.rule import Rule, Subject
 from tuvl.check.rules import ALL_RULES
 from tuvl.project.index import ProjectIndex
 from tuvl.project.loading import LoadedFile
-from tuvl.source.document import Document
+from tuvl.source.document import Document, Suppression
 from tuvl.source.place import Range
 from tuvl.spec.schema_files import KINDS, PROSE
 from tuvl.spec.shape import ShapeProblem, shape_problems
@@ -24,11 +24,15 @@ BY_CODE: dict[str, Rule] = {rule.code: rule for rule in ALL_RULES}
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What one file gave; `counts` says whether it holds anything of ours."""
+    """What one file gave, small enough to be sent between processes."""
 
-    loaded: LoadedFile
+    file: str
     findings: tuple[Finding, ...]
     counts: bool
+    """Whether the file holds anything of ours."""
+    suppressions: tuple[Suppression, ...] = ()
+    text: str = ""
+    """The text, when there are suppressions."""
 
 
 def check_file(loaded: LoadedFile, project: ProjectIndex, *, named: bool) -> FileResult:
@@ -36,9 +40,10 @@ def check_file(loaded: LoadedFile, project: ProjectIndex, *, named: bool) -> Fil
     ours = _our_documents(loaded, named=named)
     if not ours:
         findings = tuple(_without_documents(loaded, named=named))
-        return FileResult(loaded, findings, counts=bool(findings))
+        return FileResult(loaded.file, findings, counts=bool(findings))
     findings = tuple(_findings(loaded, ours, project))
-    return FileResult(loaded, findings, counts=True)
+    text = loaded.text if loaded.suppressions else ""
+    return FileResult(loaded.file, findings, True, loaded.suppressions, text)
 
 
 def _our_documents(loaded: LoadedFile, *, named: bool) -> tuple[Document, ...]:

@@ -24,11 +24,13 @@ def check_paths(
     project: Path | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    jobs: int = 1,
 ) -> Report:
     """Check files, folders and projects; without paths the project of the working directory.
 
     A file that is named is checked together with the documents it refers to, and must hold a document; in a folder
-    other YAML is passed over. Nothing of the project is run. Raises `UsageError` for codes that do not exist.
+    other YAML is passed over. Nothing of the project is run. With `jobs` above 1 large projects are shared out to so
+    many processes, which is not for programs with threads. Raises `UsageError` for codes that do not exist.
     """
     selection = select_codes(select, ignore)
     found = find_targets(paths, project=project)
@@ -37,7 +39,7 @@ def check_paths(
     texts: dict[str, str] = {}
     files = 0
     for target in found.targets:
-        of_target, count = _check_target(target)
+        of_target, count = _check_target(target, jobs)
         findings += of_target
         files += count
         unreadable += target.index.unreadable
@@ -61,7 +63,7 @@ def report_on(document: Document, project: ProjectIndex) -> Report:
         found = list(document_findings(document, project, loaded=None, has_default_model=has_default))
         return Report.of(found, files=1)
     results = [check_file(other, project, named=True) for other in (loaded, *referred_files(loaded, project))]
-    findings = [finding for result in results for finding in suppress(result.loaded, result.findings)]
+    findings = [finding for result in results for finding in suppress(result)]
     return Report.of(findings, files=len(results), texts=_texts(project, findings))
 
 
@@ -69,7 +71,7 @@ def _kept(findings: Iterable[Finding], selection: Selection) -> Iterable[Finding
     return (finding for finding in findings if selection.keeps(finding))
 
 
-def _check_target(target: Target) -> tuple[list[Finding], int]:
+def _check_target(target: Target, jobs: int) -> tuple[list[Finding], int]:
     results: dict[str, FileResult] = {}
     of_project: list[Finding] = []
     for path in target.named:
@@ -81,8 +83,8 @@ def _check_target(target: Target) -> tuple[list[Finding], int]:
             if other.file not in results:
                 results[other.file] = check_file(other, target.index, named=False)
     if target.folders:
-        for result in check_many(target.index, list(target.walked())):
-            results.setdefault(result.loaded.file, result)
+        for result in check_many(target.index, list(target.walked()), jobs=jobs):
+            results.setdefault(result.file, result)
         of_project = [finding for finding in EVERYTHING.project(target.index) if target.covers(finding.file)]
         if not any(result.counts for result in results.values()):
             of_project += [_nothing_in(folder) for folder in target.folders]
@@ -90,13 +92,12 @@ def _check_target(target: Target) -> tuple[list[Finding], int]:
 
 
 def _merged(results: dict[str, FileResult], of_project: Iterable[Finding]) -> list[Finding]:
-    by_file = {file: list(result.findings) for file, result in results.items()}
     findings: list[Finding] = []
+    in_file: dict[str, list[Finding]] = {file: [] for file in results}
     for finding in of_project:
-        by_file.get(finding.file, findings).append(finding)
+        in_file.get(finding.file, findings).append(finding)
     for file, result in results.items():
-        if result.counts:
-            findings += suppress(result.loaded, by_file[file])
+        findings += suppress(result, in_file[file])
     return findings
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tuvl.check.finding import CANNOT_CHECK, Finding, Severity
+from tuvl.check.one_file import FileResult
 from tuvl.check.rules import ALL_RULES
 from tuvl.check.rules.unused_suppression import UnusedSuppression
-from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Suppression
 from tuvl.source.place import Range
 from tuvl.suggest import did_you_mean
@@ -29,18 +29,22 @@ class _Comment:
     used: set[str] = field(default_factory=set)
 
 
-def suppress(loaded: LoadedFile, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings of one file that no comment hides, and one for each comment that hides nothing."""
-    if not loaded.suppressions:
-        return list(findings)
-    comments = list(_comments(loaded))
+def suppress(result: FileResult, more: Sequence[Finding] = ()) -> list[Finding]:
+    """Return the findings of one file that no comment hides, and one for each comment that hides nothing.
+
+    `more` are findings in this file that came from elsewhere.
+    """
+    findings = [*result.findings, *more]
+    if not result.suppressions:
+        return findings
+    comments = list(_comments(result))
     kept = [finding for finding in findings if not _hidden(finding, comments)]
-    return kept + [finding for comment in comments for finding in _left_over(loaded.file, comment)]
+    return kept + [finding for comment in comments for finding in _left_over(result.file, comment)]
 
 
-def _comments(loaded: LoadedFile) -> Iterator[_Comment]:
-    lines = _LINE_BREAK.split(loaded.text)
-    for suppression in loaded.suppressions:
+def _comments(result: FileResult) -> Iterator[_Comment]:
+    lines = _LINE_BREAK.split(result.text)
+    for suppression in result.suppressions:
         index = suppression.line - 1
         line = lines[index] if index < len(lines) else ""
         found = _COMMENT.search(line)

@@ -1,6 +1,7 @@
 """`tuvl validate`: static checks, read without Typer, whose import would take longer than the checks."""
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,7 +81,9 @@ def main(argv: Sequence[str]) -> int:
 def validate(options: ValidateOptions) -> int:
     """Check, print the report, and return the exit code; raises `UsageError`."""
     check_destination(options.output)
-    report = check_paths(options.paths, project=options.project, select=options.select, ignore=options.ignore)
+    report = check_paths(
+        options.paths, project=options.project, select=options.select, ignore=options.ignore, jobs=_processors()
+    )
     delivered = deliver(_written(report, options), options.output)
     for message in report.unreadable:
         sys.stderr.write(f"tuvl validate: {message}\n")
@@ -89,6 +92,12 @@ def validate(options: ValidateOptions) -> int:
     if report.broken or not delivered:
         return MISUSE
     return FINDINGS if report.failed(strict=options.strict) else DONE
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def _written(report: Report, options: ValidateOptions) -> str:

@@ -29,7 +29,7 @@ class BadTemplate(Rule):
             if not _may_be_template(site.text):
                 continue
             for problem in scan(site.text).problems:
-                yield self.finding(subject, site.path, f"template in `{site.field}`: {problem}", hint=_HINT)
+                yield self.finding(subject, site.path, f"template in `{site.field}`: {problem}", hint=_hint(problem))
 
     def visit_document(self, subject: Subject) -> Iterator[Finding]:
         """Look at the body of a markdown artifact that says it is a template."""
@@ -40,10 +40,15 @@ class BadTemplate(Rule):
             return
         for problem in scan(prose.body).problems:
             place = Range.at(prose.body_line, 1)
-            yield self.finding_at(subject.document.file, place, f"template in the body: {problem}", hint=_HINT)
+            yield self.finding_at(subject.document.file, place, f"template in the body: {problem}", hint=_hint(problem))
 
 
-_HINT = "templates read data and use filters; see the language reference, section templates"
+def _hint(problem: str) -> str | None:
+    if ";" in problem:
+        return None  # it says itself what to do
+    if "parse" in problem:
+        return "a template is `{{ name }}`, `{{ name.key }}` or `{{ name | filter }}`"
+    return "a template reads data and applies filters; anything more belongs into a node"
 
 
 def _may_be_template(text: str) -> bool:
