@@ -42,7 +42,7 @@ def to_json(value: object, *, where: str = "value") -> JsonValue:
 
 def _to_json(value: object, where: str, depth: int) -> JsonValue:
     if value is None or value is True or value is False:
-        return value  # type: ignore[return-value]  # `is True` does not narrow `object` to bool
+        return value
     kind = type(value)
     if kind is str:
         return _checked_text(value, where)  # type: ignore[arg-type]
