@@ -24,6 +24,9 @@ from tuvl.values import MAX_DEPTH, JsonValue, KeyPath
 MAX_ALIASED = 1024 * 1024
 """Most that aliases may add to one document, in characters of the text written out."""
 
+_REFUSED = "refused"
+"""The tag of what stands in for something that was told already."""
+
 MAX_PROBLEMS = 100
 """Problems after which the rest of a file is not told."""
 
@@ -234,6 +237,8 @@ class Composer:
     def _merge(self, target: MapNode, merges: Node) -> None:
         sources = merges.items if isinstance(merges, SeqNode) else [merges]
         for source in sources:
+            if isinstance(source, ScalarEvent) and source.tag == _REFUSED:
+                continue
             if not isinstance(source, MapNode):
                 place = range_of_event(target.merge_key) if target.merge_key is not None else range_of(target)
                 self._problem(
@@ -343,6 +348,6 @@ def _touch(outer: CollectionStartEvent, inner: CollectionStartEvent) -> bool:
 
 
 def _null_at(event: AliasEvent | CollectionStartEvent) -> ScalarEvent:
-    stand_in = ScalarEvent(None, None, (True, False), "")
+    stand_in = ScalarEvent(None, _REFUSED, (True, False), "")
     stand_in.start_mark, stand_in.end_mark = event.start_mark, event.end_mark
     return stand_in
