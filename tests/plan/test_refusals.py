@@ -1,0 +1,127 @@
+"""What can be written and not be run: said at once, before anything happens."""
+
+import json
+
+import pytest
+
+from tests.engine.run_support import Project, Seen
+from tests.plan.test_compile_workflow import agent
+from tuvl.errors import ConfigError
+from tuvl.plan import not_yet
+from tuvl.plan.model import UnavailablePlan
+
+STEPS = {
+    "MCP": {"mcp": {"server": "artifact://desk@1", "tool": "search"}},
+    "ModelOp": {"model": "Order", "operation": "list"},
+    "HumanInTheLoop": {"ui": {"title": "Sure?"}},
+    "Workflow": {"workflow": "other"},
+    "ForEach": {"items": [1, 2], "step": "body"},
+}
+
+FIELDS = {
+    "audit": True,
+    "compaction": {"max_tokens": 1000},
+    "conclude": {"margin": 1},
+    "context_limits": {"max_messages": 9},
+    "continue_on_stop": "helper",
+    "conversation": "helper",
+    "guardrails": {"input": ["artifact://mask@1"]},
+    "heartbeat_s": 5,
+    "reserve": {"reserve": "helper"},
+    "steer_mode": "interrupt",
+    "stream": True,
+    "tool_concurrency": 2,
+    "tool_surface": "helper",
+    "trim": "helper",
+}
+HELPER = "- { id: helper, kind: Functional, runner: set, values: { x: 1 } }"
+
+
+def surroundings(tmp_path) -> Project:
+    project = Project(tmp_path)
+    artifact = {"kind": "Artifact", "metadata": {"name": "desk"}, "spec": {"type": "mcp", "transport": "stdio"}}
+    artifact["spec"]["command"] = "desk"
+    mask = {"kind": "Artifact", "metadata": {"name": "mask"}, "spec": {"type": "guardrail"}}
+    mask["spec"]["checks"] = [{"check": "pii_mask"}]
+    hook = {
+        "kind": "Artifact",
+        "metadata": {"name": "hook"},
+        "spec": {"type": "hook", "on": "on_error", "action": "log"},
+    }
+    (tmp_path / "artifacts").mkdir()
+    for document in (artifact, mask, hook):
+        (tmp_path / "artifacts" / f"{document['metadata']['name']}.yaml").write_text(json.dumps(document))
+    model = {"kind": "ModelDefinition", "metadata": {"name": "Order"}}
+    model["spec"] = {"tablename": "orders", "fields": [{"name": "id", "type": "integer", "primary_key": True}]}
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "order.yaml").write_text(json.dumps(model))
+    other = {"kind": "Workflow", "metadata": {"name": "other"}}
+    other["spec"] = {"steps": [{"id": "a", "kind": "Functional", "runner": "set", "values": {"x": 1}}]}
+    (tmp_path / "workflows" / "other.yaml").write_text(json.dumps(other))
+    return project
+
+
+async def refusal(project: Project) -> str:
+    seen = Seen()
+    with pytest.raises(ConfigError, match="workflow 'flow' cannot run: ") as refused:
+        await project.run(sinks=[seen])
+    assert seen.events == []
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("kind", not_yet.KINDS)
+async def test_a_kind_of_step_that_is_not_there_yet_is_refused_by_name_at_the_start(tmp_path, kind):
+    step = {"id": "a", "kind": kind, **STEPS[kind]}
+    body = "\n- { id: body, kind: Functional, runner: set, values: { y: 1 } }" if kind == "ForEach" else ""
+    first = "- { id: first, kind: Functional, runner: set, values: { x: 1 } }"
+    project = surroundings(tmp_path).workflow(f"{first}\n- {json.dumps(step)}{body}", context="Order")
+    assert isinstance(project.plan().steps["a"].action, UnavailablePlan)
+    said = await refusal(project)
+    assert f"step 'a': kind '{kind}'" in said
+    assert "not available in this version" in said
+
+
+@pytest.mark.parametrize("field", not_yet.AGENT_FIELDS)
+async def test_a_field_of_an_agent_that_is_not_there_yet_is_refused_by_name_at_the_start(tmp_path, field):
+    """E11 config.unenforced."""
+    project = surroundings(tmp_path).workflow(agent(**{field: FIELDS[field]}) + "\n" + HELPER)
+    assert f"step 'agent': field 'agent.{field}' is not available in this version" in await refusal(project)
+
+
+async def test_a_field_that_asks_for_nothing_is_no_reason_to_refuse(tmp_path):
+    asks_nothing = {name: value for name, value in not_yet.AGENT_FIELDS.items() if value is not None}
+    project = surroundings(tmp_path).workflow(agent(**asks_nothing), durable=False, hooks=[])
+    assert project.plan().refusals == ()
+
+
+async def test_approval_hooks_supervisor_and_durable_runs_are_refused_by_name(tmp_path):
+    tools = [{"ref": "tool", "description": "d", "approval": "required"}]
+    steps = agent(tools=tools).replace('"kind": "Agent"', '"kind": "Agent", "hooks": ["artifact://hook@1"]')
+    rule = {"when": "iteration_reached", "gte": 3, "then": "abort"}
+    project = surroundings(tmp_path).workflow(
+        steps, durable=True, hooks=["artifact://hook@1"], supervisor={"watches": ["agent"], "rules": [rule]}
+    )
+    said = await refusal(project)
+    for place in ("`spec.durable`", "`spec.hooks`", "`spec.supervisor`", "field 'hooks'", "'agent.tools[0].approval'"):
+        assert place in said
+
+
+async def test_what_the_policy_forbids_is_refused_by_name(tmp_path):
+    project = Project(tmp_path, agent(model="quick", steering="artifact://rules"))
+    project.artifact("rules", "steering", "Rules.").model("done", name="quick")
+    project.config(
+        policy={"allow_models": ["openai/*"], "require_pins": True, "require_approval": {"effects": ["write"]}}
+    )
+    said = await refusal(project)
+    assert "step 'agent': model 'scripted' is none that `policy.allow_models` allows ('openai/*')" in said
+    assert "'artifact://rules' names no version" in said
+    assert "tool 'tool' needs approval" in said
+
+
+async def test_what_the_policy_allows_runs(tmp_path):
+    tools = [{"ref": "look", "description": "d"}]
+    steps = agent(model="quick", steering="artifact://rules@1", tools=tools).splitlines()[0]
+    steps += "\n- { id: look, kind: Functional, runner: set, values: { x: 1 }, effects: read }"
+    project = Project(tmp_path, steps).artifact("rules", "steering", "Rules.").model("done", name="quick")
+    project.config(policy={"allow_models": ["quick"], "require_pins": True, "require_approval": {"effects": ["write"]}})
+    assert (await project.run()).status == "completed"
