@@ -277,7 +277,7 @@ def test_retry_of_a_model_call_is_shown() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0, "0 ms"),
+        (0, "<1 ms"),
         (0.0124, "12 ms"),
         (1, "1.0 s"),
         (59.94, "59.9 s"),

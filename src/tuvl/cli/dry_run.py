@@ -50,7 +50,7 @@ def _step(step: StepPlan, plan: ExecutionPlan) -> JsonObject:
         routes[DEFAULT] = step.next or END
     found["routes"] = routes
     if isinstance(step.action, AgentPlan):
-        found["agent"] = _agent(step.action)
+        found["agent"] = _agent(step.action, plan)
     return found
 
 
@@ -58,20 +58,20 @@ def _can_fall_through(step: StepPlan) -> bool:
     return not (isinstance(step.action, AgentPlan) and step.action.outcome.enum)
 
 
-def _agent(agent: AgentPlan) -> JsonObject:
+def _agent(agent: AgentPlan, plan: ExecutionPlan) -> JsonObject:
     found: JsonObject = {"mode": agent.mode, "model": agent.model.name, "call_timeout_s": agent.timeout_s}
     found["attempts"] = agent.retry.attempts
     if agent.mode == "autonomous":
-        found |= {"bounds": _limits(agent.limits), "tools": [_tool(tool) for tool in agent.tools]}
+        found |= {"bounds": _limits(agent.limits), "tools": [_tool(tool, plan.steps[tool.ref]) for tool in agent.tools]}
     return found
 
 
-def _tool(tool: ToolPlan) -> JsonObject:
+def _tool(tool: ToolPlan, step: StepPlan) -> JsonObject:
     return {
         "name": tool.spec.name,
         "step": tool.ref,
         "kind": tool.kind,
-        "effects": tool.effects,
+        "effects": step.effects,
         "writes_context": tool.writes_context,
         "max_calls": tool.max_calls,
         "timeout_s": tool.timeout_s,

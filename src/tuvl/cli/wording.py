@@ -5,10 +5,10 @@ from tuvl.values import JsonObject, JsonValue
 
 
 def seconds(value: float) -> str:
-    """Write a duration the way people say it: `12 ms`, `4.2 s`, `3 min 05 s`."""
+    """Write a duration the way people say it: `<1 ms`, `12 ms`, `4.2 s`, `3 min 05 s`."""
     # The bounds are those of the rounded figure: never `1000 ms`, never `60.0 s`.
     if value < 0.9995:
-        return f"{value * 1000:.0f} ms"
+        return f"{value * 1000:.0f} ms" if value >= 0.0005 else "<1 ms"
     if value < 59.95:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
