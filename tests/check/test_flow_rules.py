@@ -176,7 +176,10 @@ class TestCycles:
     def test_decision_is_a_bound(self, tmp_path: Path) -> None:
         steps = """
             - { id: fetch, kind: APICall, http: { url: "https://a.example/" } }
-            - { id: done, kind: Router, condition: { field: a, operator: is_empty }, routes: { "true": fetch, "false": END } }
+            - id: done
+              kind: Router
+              condition: { field: a, operator: is_empty }
+              routes: { "true": fetch, "false": END }
         """
         report = check(tmp_path, workflow(steps))
         assert [finding.code for finding in report.findings] == []
@@ -241,12 +244,13 @@ class TestRouterGap:
         assert not said(tmp_path, "TV309", steps)
 
     def test_condition_has_no_gap(self, tmp_path: Path) -> None:
-        steps = '- { id: a, kind: Router, condition: { field: a, operator: is_empty }, routes: { "true": END, "false": END } }'
-        assert not said(tmp_path, "TV309", steps)
+        step = 'kind: Router, condition: { field: a, operator: is_empty }, routes: { "true": END, "false": END }'
+        assert not said(tmp_path, "TV309", f"- {{ id: a, {step} }}")
 
 
 class TestFallsIntoBranch:
-    SPLIT = '- { id: large, kind: Router, condition: { field: a, operator: is_empty }, routes: { "true": ask, "false": pay } }'
+    CONDITION = "condition: { field: a, operator: is_empty }"
+    SPLIT = f'- {{ id: large, kind: Router, {CONDITION}, routes: {{ "true": ask, "false": pay }} }}'
 
     def test_later_step_of_the_branch_is_the_one_to_mend(self, tmp_path: Path) -> None:
         steps = f"{self.SPLIT}\n- {{ id: ask, {WORK} }}\n- {{ id: tell, {WORK} }}\n- {{ id: pay, {WORK} }}"
@@ -273,7 +277,7 @@ class TestFallsIntoBranch:
         steps = f"""
             - {{ id: start, {WORK} }}
             - {{ id: draft, {WORK} }}
-            - {{ id: good, kind: Router, condition: {{ field: a, operator: is_empty }}, routes: {{ "true": END, "false": draft }} }}
+            - {{ id: good, kind: Router, {self.CONDITION}, routes: {{ "true": END, "false": draft }} }}
         """
         assert not said(tmp_path, "TV310", steps)
 
@@ -296,7 +300,10 @@ class TestFallbackLoops:
           agent: {{ model: a/b, prompt: Go., outcome: {{ enum: [done, more] }} }}
           routes: {{ done: END, more: END, timeout: {timeout} }}
         - {{ id: note, kind: Functional, runner: set, values: {{ x: 1 }}, routes: {{ default: a }} }}
-        - {{ id: pick, kind: Router, condition: {{ field: n, operator: gt, value: 3 }}, routes: {{ "true": END, "false": a }} }}
+        - id: pick
+          kind: Router
+          condition: {{ field: n, operator: gt, value: 3 }}
+          routes: {{ "true": END, "false": a }}
     """
 
     def test_fallback_that_only_goes_back_is_reported(self, tmp_path: Path) -> None:

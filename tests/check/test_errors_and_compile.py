@@ -1,0 +1,37 @@
+"""One set of facts: a workflow with errors does not compile, one without does."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.check.golden import CASES, path_of
+from tuvl.check.rules import AGENT, FLOW, REFERENCES
+from tuvl.check.runner import check_document
+from tuvl.errors import ConfigError
+from tuvl.plan.compile import compile_workflow
+from tuvl.project.index import ProjectIndex
+
+CODES = [rule.code for rule in (*REFERENCES, *FLOW, *AGENT)]
+
+
+@pytest.mark.parametrize("which", ["bad", "good"])
+@pytest.mark.parametrize("code", CODES)
+def test_workflow_compiles_exactly_when_its_report_has_no_errors(code: str, which: str, tmp_path: Path) -> None:
+    source = path_of(code, which)
+    root = tmp_path / "project"
+    if source.is_dir():
+        shutil.copytree(source, root)
+    else:
+        root.mkdir()
+        shutil.copyfile(source, root / source.name)
+    project = ProjectIndex(root)
+    workflows = project.documents("Workflow")
+    assert workflows, f"{CASES / code} shows no workflow"
+    for document in workflows:
+        errors = [finding.message for finding in check_document(document, project) if finding.severity == "error"]
+        if errors:
+            with pytest.raises(ConfigError):
+                compile_workflow(document, project)
+        else:
+            compile_workflow(document, project)
