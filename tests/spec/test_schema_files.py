@@ -1,6 +1,7 @@
 """The shipped JSON Schemas: fresh, valid, loaded without heavy libraries, and of one mind with the contracts."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ from tests.spec.test_shape_property import CHANCE, SAMPLE, SAMPLES, builds, muta
 from tuvl.cli.schema import schema_text
 from tuvl.errors import UsageError
 from tuvl.spec.generate import stale
+from tuvl.spec.reference import all_definitions
+from tuvl.spec.removed import REMOVED, REMOVED_KINDS
 from tuvl.spec.schema_files import KINDS, PROSE, load_schema, schema_path
 from tuvl.values import JsonObject, JsonValue
 
@@ -28,6 +31,20 @@ PLAIN: list[JsonValue] = [None, True, 0, -1, 3, 1.5, "", "a", "1:30", "a b", "{{
 def test_schemas_and_field_tables_say_what_the_contracts_say() -> None:
     """When this fails: `python -m tuvl.spec.generate --reference docs/language.md`."""
     assert stale(REFERENCE) == []
+
+
+def test_language_reference_has_a_table_of_every_definition() -> None:
+    shown = set(re.findall(r"^<!-- fields: (\w+) -->$", REFERENCE.read_text(encoding="utf-8"), re.MULTILINE))
+    wrappers = {*KINDS, "ArtifactMetadata", "ProjectMetadata", "ModelRefs"}
+    named = {name for name, definition in all_definitions().items() if "x-choice" not in definition}
+    assert named - wrappers == shown - {"BaseStep", "Agent", "Envelope"}
+
+
+def test_language_reference_names_every_removed_field() -> None:
+    text = REFERENCE.read_text(encoding="utf-8")
+    older = text[text.index("## What an older file may still say") :]
+    assert all(entry.field in older for entry in REMOVED)
+    assert all(f"`kind: {kind}`" in older for kind in REMOVED_KINDS)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, PROSE])
