@@ -60,31 +60,34 @@ class TemplateSite:
         return ".".join(str(part) for part in self.path[start:])
 
 
-def template_sites(data: Mapping[str, Any], kind: str | None) -> Iterator[TemplateSite]:
-    """Every string below `spec:` of a document, in file order; JSON Schemas are left out, they are data."""
+def template_sites(data: Mapping[str, Any], kind: str | None, *, holding: str = "") -> Iterator[TemplateSite]:
+    """Every string below `spec:` of a document that holds a text, in file order.
+
+    JSON Schemas are left out: they are data.
+    """
     if kind == "Workflow":
-        yield from _workflow_sites(WorkflowView(data))
+        yield from _workflow_sites(WorkflowView(data), holding)
         return
     spec = mapping(data.get("spec"))
     configured = kind in CONFIGURATION_KINDS or (kind == "Artifact" and spec.get("type") == "mcp")
     use: Use = "configuration" if configured else "literal"
-    for path, text in strings(spec, ("spec",)):
+    for path, text in strings(spec, ("spec",), holding):
         yield TemplateSite(path, text, use)
 
 
-def _workflow_sites(workflow: WorkflowView) -> Iterator[TemplateSite]:
+def _workflow_sites(workflow: WorkflowView, holding: str) -> Iterator[TemplateSite]:
     for name, value in workflow.spec.items():
         if name not in ("steps", "input"):
-            for path, text in strings(value, ("spec", name)):
+            for path, text in strings(value, ("spec", name), holding):
                 yield TemplateSite(path, text, "literal")
     for step in workflow.steps:
-        yield from step_sites(step)
+        yield from step_sites(step, holding=holding)
 
 
-def step_sites(step: StepView) -> Iterator[TemplateSite]:
-    """Every string of a step, in file order."""
+def step_sites(step: StepView, *, holding: str = "") -> Iterator[TemplateSite]:
+    """Every string of a step that holds a text, in file order."""
     rendered = _rendered_paths(step)
-    for path, text in strings(step.data, ()):
+    for path, text in strings(step.data, (), holding):
         use: Use = "literal"
         if any(path[: len(prefix)] == prefix for prefix in rendered):
             use = "template"
@@ -129,16 +132,25 @@ def _at(value: object, path: KeyPath) -> object:
     return value
 
 
-def strings(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
-    """The strings anywhere in a value, with their key paths, in order; JSON Schemas of an agent are passed over."""
-    if isinstance(value, str):
-        yield path, value
-    elif len(path) > _DEEPEST:
-        return
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if not (key in _SCHEMAS and isinstance(item, dict) and "agent" in path):
-                yield from strings(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from strings(item, (*path, index))
+def strings(value: object, path: KeyPath, holding: str = "") -> Iterator[tuple[KeyPath, str]]:
+    """The strings anywhere in a value that hold a text, with their key paths, in order.
+
+    JSON Schemas of an agent are passed over, and so is what is nested deeper than any honest document.
+    """
+    waiting: list[tuple[KeyPath, object]] = [(path, value)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, str):
+            if holding in value:
+                yield path, value
+        elif len(path) > _DEEPEST:
+            continue
+        elif isinstance(value, dict):
+            in_agent = "agent" in path
+            waiting.extend(
+                ((*path, key), item)
+                for key, item in reversed(value.items())
+                if not (in_agent and key in _SCHEMAS and isinstance(item, dict))
+            )
+        elif isinstance(value, list):
+            waiting.extend(((*path, index), value[index]) for index in range(len(value) - 1, -1, -1))

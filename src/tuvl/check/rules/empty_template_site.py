@@ -35,8 +35,8 @@ class EmptyTemplateSite(Rule):
         if subject.loaded is not None and subject.loaded.prose is not None:
             yield from self._prose(subject)
         elif subject.kind in ("Workflow", *CONFIGURATION_KINDS):
-            for site in template_sites(mapping(subject.document.data), subject.kind):
-                if "{" in site.text and not any(part in _DATA for part in site.path):
+            for site in template_sites(mapping(subject.document.data), subject.kind, holding="{"):
+                if not any(part in _DATA for part in site.path):
                     yield from self._site(site, subject)
         elif subject.kind == "Artifact":
             for index, check in enumerate(items(mapping(mapping(subject.document.data).get("spec")).get("checks"))):
