@@ -40,7 +40,7 @@ class Engine:
         record: Path | None = None,
         replay: Path | None = None,
         clock: Clock | None = None,
-        chat_models: Callable[[ModelPlan], ChatModel] | None = None,
+        chat_models: Callable[[ModelPlan], ChatModel | None] | None = None,
     ) -> None:
         """Wire an engine; nothing is opened before the first run.
 
@@ -52,7 +52,7 @@ class Engine:
             record: File that gets what the models answered, as a script, when a run ends.
             replay: Such a file; models are then not called, and a request that differs fails.
             clock: Time; the real one unless a test holds the hands.
-            chat_models: Makes the models of a run, in place of presets and providers.
+            chat_models: Gives models in place of presets and providers; for `None` the model is made as ever.
         """
         self._project = project
         self._settings = settings
@@ -111,8 +111,9 @@ class Engine:
         await self._http.aclose()
 
     def _make_model(self, plan: ModelPlan, recorder: Recorder | None, replay: Replay | None) -> ChatModel:
-        if self._chat_models is not None:
-            return self._chat_models(plan)
+        given = None if self._chat_models is None else self._chat_models(plan)
+        if given is not None:
+            return given
         return make_model(
             plan.name,
             plan.preset,

@@ -54,13 +54,13 @@ def test_steps_that_others_only_name_are_off_the_spine(tmp_path):
 def test_a_mistake_in_the_file_does_not_compile_and_is_named(tmp_path, steps, said):
     """N01 wf.dangling: the same facts as the check, wherever a plan is made."""
     project = Project(tmp_path, steps).artifact("voice", "prompt", "Be kind.")
-    with pytest.raises(ConfigError, match="flow.yaml") as refused:
+    with pytest.raises(ConfigError, match=r"flow\.yaml") as refused:
         project.plan()
     assert said in str(refused.value)
 
 
 def test_a_bad_input_schema_does_not_compile(tmp_path):
-    with pytest.raises(ConfigError, match="`spec.input` is no JSON Schema"):
+    with pytest.raises(ConfigError, match=r"`spec\.input` is no JSON Schema"):
         Project(tmp_path, SET, input={"type": "objekt"}).plan()
 
 

@@ -49,8 +49,9 @@ class RunRecord:
     def engine_failed(self, error: EngineError) -> None:
         """Keep why the run could not go on; the failure that led there, if any, is told as its cause."""
         detail = dict(error.detail)
-        if self.error is not None and self.error.step == error.step:
-            detail["caused_by"] = {"type": self.error.type, "message": self.error.message}
+        before = self.error
+        if before is not None and before.step == error.step and before.type != error.type:
+            detail["caused_by"] = {"type": before.type, "message": before.message}
         self.error = RunError(type=error.type, message=str(error), step=error.step, detail=detail, cause=error)
 
     def aborted(self, reason: str) -> None:

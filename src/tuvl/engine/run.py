@@ -117,13 +117,16 @@ class _Run:
         started = self._clock.monotonic()
         if self._ports.accept is not None:
             self._emit(None, RunStarted(workflow=self._plan.workflow, schema_version=self._plan.schema_version))
-        status: Status = "aborted"
+        status: Status = "failed"
         try:
             status = await self._to_the_end(timeout_s)
+        except asyncio.CancelledError:
+            status = "aborted"
+            raise
         finally:
             duration_ms = self._elapsed_ms(started)
-            if self._in_flight is not None:  # cancelled from outside, or by a journal that failed
-                self._close_in_flight(StepResult(signal=Reserved.ABORTED))
+            if self._in_flight is not None:  # cancelled from outside, or the journal failed
+                self._close_in_flight(StepResult(signal=ERROR if status == "failed" else Reserved.ABORTED))
             if self._ports.accept is not None:
                 steps = self._record.steps
                 signal = steps[-1].signal if steps else None
@@ -167,7 +170,6 @@ class _Run:
             step_id = scope.step.id
             failure = StepFailure(type="timeout", message=message, detail={"timeout_s": timeout_s})
             self._close_in_flight(StepResult(signal=ERROR, failure=failure, trace=tuple(scope.trace)))
-        self._record.error = None
         raise EngineError(message, type="timeout", step=step_id, detail={"timeout_s": timeout_s})
 
     async def _walk(self, step: StepPlan, services: RunServices) -> Move:
