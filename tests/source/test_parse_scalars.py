@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuvl.source.document import parse_text
@@ -131,6 +131,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
+@settings(deadline=None)
 def test_every_json_text_is_read_as_the_same_value(value):
     raw = json.dumps({"v": value}, ensure_ascii=False).encode()
     source = parse_text(raw, file="x.yaml")

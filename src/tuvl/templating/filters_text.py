@@ -136,8 +136,8 @@ def _urlencode(call: Call) -> JsonValue:
 
 @_filter("slug")
 def _slug(call: Call) -> JsonValue:
-    plain = unicodedata.normalize("NFKD", call.subject).encode("ascii", "ignore").decode()
-    return call.produce(re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-"))
+    plain = unicodedata.normalize("NFKD", call.subject.casefold()).encode("ascii", "ignore").decode()
+    return call.produce(re.sub(r"[^a-z0-9]+", "-", plain).strip("-"))
 
 
 @_filter("sha256")
