@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Answer:
-    """One answer. `hang` sends nothing; `cut_after` closes after so many bytes of the body; `drop` closes unanswered."""
+    """One answer. `hang` sends nothing, `drop` closes unanswered, `cut_after` closes after that many bytes of body."""
 
     body: bytes | str | dict | list = b""
     status: int = 200

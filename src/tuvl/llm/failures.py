@@ -12,7 +12,7 @@ _KEY_LIKE = re.compile(r"(?i)(bearer\s+|\b(?:sk|pk|rk|gsk|xai|key)-)[A-Za-z0-9._
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|context size|context window|maximum context|context length"
     r"|prompt is too long|input is too long|(?:prompt|input|request).{0,40}too (?:long|large|many tokens)"
-    r"|too many (?:input )?tokens|token count.{0,60}exceeds|exceeds.{0,60}(?:token|context) limit"
+    r"|too many (?:input )?tokens|token count.{0,60}exceeds|exceeds?.{0,60}(?:token|context) limit"
     r"|tokens? (?:in|of) (?:the )?(?:prompt|messages).{0,60}exceed|reduce the length of the (?:messages|prompt)"
     r"|model_max_prompt_tokens_exceeded|max_prompt_tokens|larger than the (?:maximum|max) (?:number of )?tokens",
     re.IGNORECASE | re.DOTALL,

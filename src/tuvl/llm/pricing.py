@@ -8,6 +8,9 @@ from pathlib import Path
 from tuvl.llm.messages import Price
 from tuvl.spec.llm import PriceSpec
 
+_NOT_MODELS = frozenset({"sample_spec", "fallback_generalizations"})
+"""Entries of the table that describe the table."""
+
 _TABLE = "model_prices_and_context_window_backup.json"
 
 
@@ -38,7 +41,7 @@ def table_price(model: str) -> Price | None:
         entry = table.get(rest)
         if entry is not None and entry.get("litellm_provider") != provider:
             entry = None
-    if not isinstance(entry, dict):
+    if not isinstance(entry, dict) or model in _NOT_MODELS:
         return None
     inputs, outputs = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
     if not isinstance(inputs, int | float) or not isinstance(outputs, int | float):
