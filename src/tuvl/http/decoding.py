@@ -60,14 +60,15 @@ class _Inflater:
 
     def __init__(self, *, gzip: bool, max_bytes: int) -> None:
         self._gzip = gzip
-        self._window = 16 + zlib.MAX_WBITS if gzip else zlib.MAX_WBITS
-        self._inflate = zlib.decompressobj(self._window)
-        self._started = False
+        self._inflate = zlib.decompressobj(16 + zlib.MAX_WBITS) if gzip else None
+        self._head = b""
+        self._received = False
         self._made = 0
         self._max_bytes = max_bytes
 
     def feed(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         for data in pieces:
+            self._received |= bool(data)
             while data:
                 made, data = self._step(data)
                 self._made += len(made)
@@ -77,25 +78,27 @@ class _Inflater:
                     yield made
 
     def _step(self, data: bytes) -> tuple[bytes, bytes]:
+        if self._inflate is None:
+            # Servers disagree on what `deflate` is, with the zlib header or without; two bytes tell.
+            self._head += data
+            if len(self._head) < 2:
+                return b"", b""
+            wrapped = self._head[0] & 0x0F == 8 and int.from_bytes(self._head[:2]) % 31 == 0
+            self._inflate = zlib.decompressobj(zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS)
+            data = self._head
         if self._inflate.eof:
             # A gzip file may have several members, one after the other; anything else after the end is padding.
             if not self._gzip or not data.startswith(b"\x1f"):
                 return b"", b""
-            self._inflate = zlib.decompressobj(self._window)
+            self._inflate = zlib.decompressobj(16 + zlib.MAX_WBITS)
         try:
             made = self._inflate.decompress(data, _PIECE)
         except zlib.error:
-            if self._started or self._gzip:
-                raise _broken() from None
-            # Servers disagree on what `deflate` is: with the zlib header, or without.
-            self._started = True
-            self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-            return b"", data
-        self._started = True
+            raise _broken() from None
         return made, self._inflate.unconsumed_tail or self._inflate.unused_data
 
     def require_end(self) -> None:
-        if self._started and not self._inflate.eof:
+        if self._received and (self._inflate is None or not self._inflate.eof):
             raise _broken()
 
 
