@@ -122,6 +122,27 @@ class TestOutcomes:
         assert messages(report, "TV203") == []
 
 
+class TestNames:
+    @pytest.mark.parametrize("name", ["crm.customers/get", "t" * 80])
+    def test_name_that_providers_refuse_is_reported_at_the_tool(self, tmp_path: Path, name: str) -> None:
+        """Fault I03: the message names the tool."""
+        steps = f"""
+            - id: a
+              kind: Agent
+              mode: autonomous
+              agent: {{ model: a/b, steering: Go., tools: [{{ ref: {name}, description: It., {PARAMETERS} }}] }}
+              routes: {{ {EXITS} }}
+            - {TOOL.replace("id: find", f"id: {name}")}
+        """
+        (finding,) = of(check(tmp_path, workflow(steps)), "TV410")
+        assert finding.path == "spec.steps[0].agent.tools[0].ref"
+        assert name[:40] in finding.message
+
+    def test_each_name_is_offered_once(self, tmp_path: Path) -> None:
+        (finding,) = of(agent(tmp_path, entry=PARAMETERS + " }, { ref: find, " + PARAMETERS), "TV410")
+        assert finding.path == "spec.steps[0].agent.tools[1].ref"
+
+
 class TestParameters:
     INPUT = "input: { type: object, properties: { ticket: { type: string } } }"
 

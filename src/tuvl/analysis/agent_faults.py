@@ -31,15 +31,24 @@ def _said(value: object) -> bool:
 
 
 def refused_tool_names(step: StepView, steps: Mapping[str, StepView]) -> Iterator[Fault]:
-    """Tools under names that model providers refuse."""
+    """Tools under names that model providers refuse: other characters, too long, or one name twice."""
+    seen: set[str] = set()
     for index, ref, _ in tool_entries(step):
-        if ref in steps and _TOOL_NAME.fullmatch(ref) is None:
+        path = (*step.path, "agent", "tools", index, "ref")
+        if ref in seen:
+            yield Fault(
+                path,
+                f"step {step.id!r} offers the tool {_shown(ref)} twice; providers refuse two tools of one name",
+                "remove one of the entries",
+            )
+        elif ref in steps and _TOOL_NAME.fullmatch(ref) is None:
             why = f"is {len(ref)} characters long" if len(ref) > 64 else "holds other characters"
             yield Fault(
-                (*step.path, "agent", "tools", index, "ref"),
+                path,
                 f"tool name {_shown(ref)} of step {step.id!r} {why}; providers take 1 to 64 of `a-z A-Z 0-9 _ -`",
                 "give the step an id of these characters",
             )
+        seen.add(ref)
 
 
 def _shown(name: str) -> str:

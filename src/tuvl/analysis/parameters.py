@@ -7,6 +7,7 @@ from typing import Any
 from tuvl.analysis.context import ARGUMENTS, field_reads, template_reads
 from tuvl.analysis.references import tool_entries
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
+from tuvl.analysis.templates import strings
 from tuvl.templating.scan import scan
 from tuvl.values import JsonObject, JsonValue, KeyPath
 
@@ -91,11 +92,7 @@ def _add_payload(step: StepView, properties: dict[str, JsonValue]) -> None:
 
 
 def _holds_template(value: object) -> bool:
-    if isinstance(value, str):
-        return bool(scan(value).names)
-    if isinstance(value, dict):
-        return any(_holds_template(item) for item in value.values())
-    return isinstance(value, list) and any(_holds_template(item) for item in value)
+    return any(scan(text).names for _, text in strings(value, (), "{"))
 
 
 def argument_reads(step: StepView) -> tuple[frozenset[str], frozenset[str], bool]:

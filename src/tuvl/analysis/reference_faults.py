@@ -5,6 +5,7 @@ from typing import Any
 
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.references import StepReference, artifact_references
+from tuvl.analysis.route_faults import MOST_GUESSES
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
@@ -20,6 +21,7 @@ _ROLE_NAMES = {"tool": "tool", "agent helper": "helper", "ForEach body": "body"}
 
 def bad_step_references(workflow: WorkflowView, references: tuple[StepReference, ...]) -> Iterator[Fault]:
     """References to steps that are not there, to the referring step itself, or to a step of the wrong kind."""
+    guesses = MOST_GUESSES
     for reference in references:
         if reference.role == "hook target":
             continue
@@ -29,8 +31,9 @@ def bad_step_references(workflow: WorkflowView, references: tuple[StepReference,
             yield Fault(
                 reference.path,
                 f"{name} {reference.target!r} of step {reference.owner!r} is no step of this workflow",
-                _near(reference.target, workflow.by_id) or "name the id of a step of this workflow",
+                _near(reference.target, workflow.by_id if guesses > 0 else ()) or "name a step of this workflow",
             )
+            guesses -= 1
         elif reference.target == reference.owner:
             yield Fault(
                 reference.path,

@@ -19,23 +19,28 @@ from tuvl.spec.signals import DEFAULT
 from tuvl.suggest import closest
 from tuvl.values import KeyPath
 
+MOST_GUESSES = 50
+"""Unknown names of one workflow for which the nearest known one is looked up; each look-up reads all steps."""
+
 
 def unknown_targets(workflow: WorkflowView) -> Iterator[Fault]:
     """Routes to steps that are not there."""
+    guesses = MOST_GUESSES
     for step in workflow.steps:
         for signal, target in step.routes.items():
             if target != END and target not in workflow.by_id:
                 yield Fault(
                     (*step.path, "routes", signal),
                     f"route {signal!r} of step {step.id!r} leads to {target!r}, which is no step of this workflow",
-                    _target_hint(target, workflow),
+                    _target_hint(target, workflow, guess=guesses > 0),
                 )
+                guesses -= 1
 
 
-def _target_hint(target: str, workflow: WorkflowView) -> str:
+def _target_hint(target: str, workflow: WorkflowView, *, guess: bool) -> str:
     if target.upper() == END:
         return f"write `{END}` in capitals to end the run"
-    near = closest(target, workflow.by_id)
+    near = closest(target, workflow.by_id) if guess else None
     if near is not None:
         return f"did you mean {near!r}?"
     return f"name a step of this workflow, or `{END}`"

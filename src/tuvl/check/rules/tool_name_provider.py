@@ -10,10 +10,10 @@ from tuvl.check.rule import Subject
 
 
 class ToolNameProvider(FaultRule):
-    """A tool has a name that model providers refuse.
+    """A tool has a name that model providers refuse, or two tools have one name.
 
-    The name of a tool is the id of its step. Providers take 1 to 64 letters, digits, `_` and `-`, and answer anything
-    else with an error that does not say which tool it means.
+    The name of a tool is the id of its step. Providers take 1 to 64 letters, digits, `_` and `-`, each name once, and
+    answer anything else with an error that does not say which tool it means.
     """
 
     code = "TV410"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tuvl.analysis.context import ARGUMENTS, Keys, context_keys
 from tuvl.analysis.parameters import ToolUse, argument_reads, tool_uses
 from tuvl.analysis.signals import BUILT_IN_NODES
-from tuvl.analysis.steps import StepView, WorkflowView, mapping
+from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
 from tuvl.analysis.templates import rendered_sites
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
@@ -38,7 +38,7 @@ class ToolParamsMismatch(Rule):
                 yield from self._unsupplied(use, keys, subject)
 
     def _unused(self, use: ToolUse, subject: Subject) -> Iterator[Finding]:
-        if use.step.kind == "Functional" and use.step.data.get("runner") not in BUILT_IN_NODES:
+        if use.step.kind == "Functional" and text(use.step.data.get("runner")) not in BUILT_IN_NODES:
             return
         plain, under, whole = argument_reads(use.step)
         for name in use.names:
