@@ -48,6 +48,7 @@ def _beyond_linear(text: str) -> str | None:
             if count > MAX_REPEAT or weight > MAX_REPEAT * MAX_REPEAT:
                 return f"a repetition of more than {MAX_REPEAT} makes the pattern too large"
             index = repeat.end() - 1
+            character = "}"
         if not in_class and character in "*+?}" and text[index + 1 : index + 2] == "+":
             return "a possessive quantifier is not known to linear-time engines"
         index += 1

@@ -86,7 +86,7 @@ def _check_target(target: Target, jobs: int) -> tuple[list[Finding], int]:
         for result in check_many(target.index, list(target.walked()), jobs=jobs):
             results.setdefault(result.file, result)
         of_project = [finding for finding in EVERYTHING.project(target.index) if target.covers(finding.file)]
-        if not any(result.counts for result in results.values()):
+        if not target.holds_projects and not any(result.counts for result in results.values()):
             of_project += [_nothing_in(folder) for folder in target.folders]
     return _merged(results, of_project), sum(result.counts for result in results.values())
 

@@ -185,12 +185,14 @@ def _text(argument: object, path: KeyPath, reading: SchemaReading) -> Inner:
 def _pattern(argument: object, path: KeyPath, reading: SchemaReading) -> Inner:
     if not isinstance(argument, str):
         reading.wrong(path, "`pattern` is a text")
-    elif _PLAIN_PATTERN.fullmatch(argument) is None or not _parses(argument):
+    elif not _is_plain(argument):
         reading.certain = False
     return _NOTHING
 
 
-def _parses(pattern: str) -> bool:
+def _is_plain(pattern: str) -> bool:
+    if _PLAIN_PATTERN.fullmatch(pattern) is None or "(?" in pattern.replace("(?:", ""):
+        return False
     try:
         re.compile(pattern)
     except re.error:

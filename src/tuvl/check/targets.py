@@ -18,6 +18,8 @@ class Target:
     """Files the user named; these are checked with all they refer to."""
     folders: list[Path] = field(default_factory=list)
     """Folders the user named; the root stands for the whole project."""
+    holds_projects: bool = False
+    """Whether projects of their own lie in the folders, so that nothing else need be there."""
 
     @property
     def whole(self) -> bool:
@@ -70,6 +72,7 @@ def find_targets(paths: Sequence[Path], *, project: Path | None = None) -> Targe
                 # A folder of projects: each is checked by its own tuvl.yaml.
                 for nested in nested_projects(path, on_error=target(root).index.note_unlisted):
                     target(nested).folders.append(nested)
+                    target(root).holds_projects = True
         elif path.exists() or path.is_symlink():
             target(root).named.append(path)
         else:
