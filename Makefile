@@ -7,6 +7,9 @@ PINS := requirements/constraints.txt
 INSTALL := PYTHON=$(PYTHON) VENV=$(VENV) requirements/install.sh
 CODE := src tests nodes demo benchmarks
 
+# Without stored bytecode every start of a process compiles its imports anew, which takes longer than most runs here.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test lint format type docs docs-check bench constraints build all clean
 
 help: ## say what there is

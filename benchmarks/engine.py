@@ -102,13 +102,13 @@ def write_loop(project: Path, *, turns: int, latency_s: float) -> None:
 
 
 def run_seconds(project: Path, workflow: str, values: JsonObject) -> float:
-    """Return the median time of one run in a warm process."""
+    """Return the median CPU time of one run in a warm process; nothing in it waits."""
 
     async def measure() -> float:
         engine, plan = prepare(project, workflow)
-        started = time.perf_counter()
+        started = time.process_time()
         result = await engine.run(plan, values)
-        seconds = time.perf_counter() - started
+        seconds = time.process_time() - started
         await engine.aclose()
         if result.status != "completed":
             raise RuntimeError(f"the run of {workflow} ended as {result.status}: {result.error}")

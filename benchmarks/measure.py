@@ -88,5 +88,6 @@ def peak_mb(maxrss: int) -> float:
 
 
 def environ() -> Mapping[str, str]:
-    """Return the environment of a measured process: this one's, without settings of tuvl."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("TUVL_")}
+    """Return the environment of a measured process: this one's, without settings of tuvl, with bytecode stored."""
+    left_out = "PYTHONDONTWRITEBYTECODE"
+    return {name: value for name, value in os.environ.items() if not name.startswith("TUVL_") and name != left_out}
