@@ -201,7 +201,7 @@ async def test_an_abort_during_a_tool_cleans_up_and_keeps_the_trace(tmp_path):
 async def test_the_run_limit_cuts_an_agent_off_and_keeps_its_trace(tmp_path):
     tools = "- { id: hangs, kind: Functional, runner: hangs }"
     subject = project(tmp_path, ask(("hangs", {})), tools=tools, refs=[{"ref": "hangs"}]).node(NODES)
-    result = await subject.run(timeout_s=0.3)
+    result = await subject.run(timeout_s=1.0)
     assert (result.status, result.signal) == ("failed", "error")
     assert result.error is not None
     assert (result.error.type, result.error.step) == ("timeout", "agent")

@@ -8,6 +8,7 @@ import pytest
 
 from tests.engine.run_support import Project
 from tuvl.control import RunControl
+from tuvl.redaction import register_secret
 
 STEP = "- {{ id: a, kind: Functional, runner: {runner}, params: {{ given: [1] }} }}"
 
@@ -204,3 +205,33 @@ async def test_a_node_in_a_thread_can_look_at_the_abort(tmp_path):
     asyncio.get_running_loop().call_later(0.02, control.abort)
     result = await project(tmp_path, source).run(control=control)
     assert result.status == "aborted"
+
+
+async def test_secrets_and_what_is_no_json_stay_out_of_a_failure(tmp_path):
+    register_secret("hunter2-hunter2")
+    source = """
+        from tuvl.errors import StepError
+
+        @node("it")
+        async def it(ctx):
+            raise StepError("key hunter2-hunter2 refused", type="refused", detail={"sent": ["hunter2-hunter2"]})
+    """
+    result = await project(tmp_path, source).run()
+    assert result.error is not None
+    assert result.error.to_json() == {
+        "type": "refused",
+        "message": "key *** refused",
+        "step": "a",
+        "detail": {"sent": ["***"]},
+    }
+    broken = source.replace('{"sent": ["hunter2-hunter2"]}', '{"sent": object()}')
+    result = await project(tmp_path / "broken", broken).run()
+    assert result.error is not None
+    assert result.error.detail == {}
+
+
+async def test_the_signal_aborted_of_a_node_ends_the_run_as_aborted_and_says_why(tmp_path):
+    result = await project(tmp_path, '@node("it")\ndef it(ctx):\n    return "aborted"\n').run()
+    assert (result.status, result.exit_code) == ("aborted", 4)
+    assert result.error is not None
+    assert result.error.type == "aborted_signal"

@@ -1,16 +1,15 @@
 """The single dispatch: runs one step of any kind, on the spine or as a tool, and settles how it ended."""
 
 import asyncio
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tuvl.control import Aborted
 from tuvl.engine.context import RunContext, normalised
-from tuvl.engine.failure import cancelled_itself, failed, timed_out, unexplained
+from tuvl.engine.failure import cancelled_itself, failed, presentable, timed_out, unexplained
 from tuvl.engine.transaction import Transactions
 from tuvl.plan.model import FunctionalPlan, StepPlan
-from tuvl.spec.signals import ERROR
+from tuvl.spec.signals import ERROR, Reserved
 from tuvl.steps.base import RunServices, StepResult, StepScope
 from tuvl.steps.registry import RUNNERS
 from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
@@ -37,9 +36,7 @@ class Dispatcher:
         try:
             if isinstance(step.action, FunctionalPlan):
                 # Guest code may ignore its cancellation; in a task of its own it can be abandoned.
-                return await run_with_deadline(
-                    self._transact(scope, self.context), math.inf if timeout_s is None else timeout_s
-                )
+                return await run_with_deadline(self._transact(scope, self.context), timeout_s)
             if timeout_s is None:
                 return await self._transact(scope, self.context)
             # Our own runners stop when they are told to; an agent notices an abort best in the task of the run.
@@ -97,8 +94,12 @@ def _raise_if_late() -> None:
 
 def settled(step: StepPlan, result: StepResult) -> StepResult:
     """Return a result whose delta is JSON of its own; a step that failed sets nothing and says why."""
-    if result.signal == ERROR:
-        return replace(result, delta={}, failure=result.failure or unexplained(step.id))
+    failure = result.failure
+    if failure is None and result.signal in {ERROR, Reserved.ABORTED}:
+        failure = unexplained(step.id, result.signal)
+    if failure is not None:
+        delta = {} if result.signal == ERROR else normalised(result.delta)
+        return replace(result, delta=delta, failure=presentable(failure))
     if not result.delta:
         return result
     return replace(result, delta=normalised(result.delta))

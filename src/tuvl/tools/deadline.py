@@ -19,9 +19,9 @@ class GuestCancelledError(Exception):
 
 
 async def run_with_deadline(
-    work: Coroutine[object, object, Result], timeout_s: float, *, grace_s: float = GRACE_S
+    work: Coroutine[object, object, Result], timeout_s: float | None, *, grace_s: float = GRACE_S
 ) -> Result:
-    """Await `work` for at most `timeout_s` seconds, in a task of its own.
+    """Await `work` for at most `timeout_s` seconds (`None`: for ever), in a task of its own.
 
     Raises `DeadlineExceededError` after that. A cancellation of the caller cancels the work, gives it the same grace
     and then passes on; a late result of abandoned work is dropped.
