@@ -1,7 +1,6 @@
 """Checks many files, in several processes when there are enough of them to pay for it."""
 
 import os
-import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +65,8 @@ def _start(index: ProjectIndex, paths: Sequence[Path]) -> _Child:
 
 def _work(index: ProjectIndex, paths: Sequence[Path], writing: int) -> None:
     """Do a share in a process of its own, which ends here: nothing of the parent's may be cleaned up twice."""
+    import pickle  # only where files are shared out
+
     code = 1
     try:
         before = len(index.unreadable)
@@ -78,6 +79,8 @@ def _work(index: ProjectIndex, paths: Sequence[Path], writing: int) -> None:
 
 
 def _results(index: ProjectIndex, child: _Child) -> list[FileResult]:
+    import pickle  # only where files are shared out
+
     data = child.answer.read()
     try:
         results, unreadable = pickle.loads(data)
