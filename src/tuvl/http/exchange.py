@@ -89,6 +89,8 @@ def _in_our_words(host: str) -> Iterator[None]:
     except _NOT_CONNECTED as error:
         raise HttpFault(f"no connection to {host!r}{_reason(error)}", kind="connect") from error
     except _LOST as error:
+        if "location header" in str(error):  # httpx reads it even where redirects are not followed
+            raise HttpFault(f"{host!r} redirects to a URL that is not well-formed", kind="bad_response") from error
         raise HttpFault(f"the connection to {host!r} was lost before the whole reply came", kind="lost") from error
     except _NOT_SENDABLE as error:
         raise HttpFault("the request cannot be sent as it is written", kind="invalid_request") from error

@@ -57,7 +57,8 @@ def guarded_client(policy: AddressPolicy, resolver: Resolver, *, secure: bool) -
 def _client(client: httpx.AsyncClient) -> httpx.AsyncClient:
     client.headers = httpx.Headers({"user-agent": "tuvl", "accept": "*/*", "accept-encoding": ACCEPTED})
     # A kept client must not carry one run's cookies into another.
-    client.cookies = httpx.Cookies(CookieJar(DefaultCookiePolicy(allowed_domains=[])))
+    # (Given as a jar: an `httpx.Cookies` would be copied into a jar that keeps them.)
+    client.cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
     return client
 
 

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
-from tuvl.errors import ConfigError, StepError
+from tuvl.errors import StepError
 from tuvl.http.address import AddressPolicy
 from tuvl.http.message import CREDENTIAL_HEADERS, HttpRequest
 from tuvl.plan.model import ApiCallPlan
@@ -29,7 +29,7 @@ def policy_of(plan: ApiCallPlan) -> AddressPolicy:
 
 
 def build_request(plan: ApiCallPlan, scope: StepScope, policy: AddressPolicy) -> HttpRequest:
-    """Render everything; raises `TemplateError` or `StepError`, and then nothing was sent."""
+    """Render everything; raises `TemplateError`, `ConfigError` or `StepError`, and then nothing was sent."""
     values = scope.values
     http = plan.spec.http
     url = _with_query(plan.url.render(values, covers=policy.covers), plan.query.render(values))
@@ -129,8 +129,5 @@ def _secret(text: str, field: str, scope: StepScope) -> str:
 
 def _expanded(text: str, field: str, scope: StepScope) -> str:
     where = f"step {scope.step.id!r} field {field!r}"
-    try:
-        value = expand(text, environ=scope.services.environ, where=where)
-    except ConfigError as error:
-        raise StepError(str(error), type="configuration") from error
+    value = expand(text, environ=scope.services.environ, where=where)
     return value.strip() if isinstance(value, str) else str(value)
