@@ -36,6 +36,14 @@ class TestUnreachable:
             """,
         )
 
+    def test_workflow_without_a_first_step_is_an_error(self, tmp_path: Path) -> None:
+        hook = (
+            "kind: Artifact\nmetadata: { name: h }\nspec: { type: hook, on: on_error, action: notify, target: page }\n"
+        )
+        steps = '- { id: page, kind: APICall, http: { url: "https://a.example/" }, hooks: [artifact://h@1] }'
+        report = check(tmp_path, workflow(steps) | {"artifacts/h.yaml": hook})
+        assert [(finding.code, str(finding.severity)) for finding in report.findings] == [("TV301", "error")]
+
 
 class TestReservedUnrouted:
     AGENT = """

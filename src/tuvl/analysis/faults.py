@@ -12,9 +12,17 @@ from tuvl.analysis.reference_faults import (
     unknown_workflows,
     workflow_cycles,
 )
-from tuvl.analysis.route_faults import dead_ends, no_way_out, unknown_targets, unrouted_outcomes
+from tuvl.analysis.route_faults import (
+    dead_ends,
+    no_beginning,
+    no_way_out,
+    reserved_ids,
+    unknown_targets,
+    unrouted_outcomes,
+)
 from tuvl.analysis.steps import WorkflowView
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.analysis.templates import bad_templates
 
 
 def workflow_faults(workflow: WorkflowView, project: Surroundings, graph: RouteGraph | None = None) -> list[Fault]:
@@ -24,13 +32,14 @@ def workflow_faults(workflow: WorkflowView, project: Surroundings, graph: RouteG
     one workflow is a fault here, or a mistake that building the typed contract refuses.
     """
     graph = graph or route_graph(workflow, project)
-    found = [*unknown_targets(workflow), *bad_step_references(workflow, graph.references)]
+    found = [*reserved_ids(workflow), *unknown_targets(workflow), *bad_step_references(workflow, graph.references)]
     found += bad_hook_targets(workflow, graph.references)
     found += misspelt_references(workflow.data, "Workflow")
     found += unknown_data_models(workflow, project)
     found += unknown_workflows(workflow, project)
     found += workflow_cycles(workflow, project)
     for step in workflow.steps:
+        found += bad_templates(step)
         found += unknown_nodes(step, project)
         found += dead_ends(step, graph, project)
         if step.kind == "Agent":
@@ -39,5 +48,6 @@ def workflow_faults(workflow: WorkflowView, project: Surroundings, graph: RouteG
             found += undescribed_tools(step, workflow.by_id)
             found += refused_tool_names(step, workflow.by_id)
             found += bad_guardrails(step)
+    found += no_beginning(graph)
     found += no_way_out(graph)
     return found

@@ -23,6 +23,13 @@ MOST_GUESSES = 50
 """Unknown names of one workflow for which the nearest known one is looked up; each look-up reads all steps."""
 
 
+def reserved_ids(workflow: WorkflowView) -> Iterator[Fault]:
+    """Steps with the id that ends a run."""
+    for step in workflow.steps:
+        if step.id == END:
+            yield Fault((*step.path, "id"), f"a step cannot have the id {END!r}", "choose another id")
+
+
 def unknown_targets(workflow: WorkflowView) -> Iterator[Fault]:
     """Routes to steps that are not there."""
     guesses = MOST_GUESSES
@@ -118,6 +125,17 @@ def _human_signals(step: StepView) -> Iterator[tuple[str, KeyPath, str]]:
     if step.data.get("signal_from") is not None and DEFAULT not in step.routes:
         for choice in feedback_choices(step) or ():
             yield choice, (*step.path, "signal_from"), "a possible answer"
+
+
+def no_beginning(graph: RouteGraph) -> Iterator[Fault]:
+    """A workflow in which every step is only referred to by others, so that no run has a first step."""
+    if graph.steps and not graph.spine:
+        yield Fault(
+            ("spec", "steps"),
+            "no run has a first step: each step is only referred to by others, as a tool, a body or a target",
+            "add the step that refers to them, or a route that leads to one of them",
+            at_key=True,
+        )
 
 
 def no_way_out(graph: RouteGraph) -> Iterator[Fault]:

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from tuvl.analysis.fault import Fault
 from tuvl.analysis.references import ARTIFACT_SCHEME
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
+from tuvl.templating.scan import scan
 from tuvl.values import KeyPath
 
 Use: TypeAlias = Literal["template", "configuration", "literal"]
@@ -103,6 +105,13 @@ def rendered_sites(step: StepView) -> Iterator[TemplateSite]:
         for path, text in strings(_at(step.data, prefix), prefix):
             if not text.startswith(ARTIFACT_SCHEME):
                 yield TemplateSite((*step.path, *path), text, "template", step.id)
+
+
+def bad_templates(step: StepView) -> Iterator[Fault]:
+    """Templates of a step that cannot be rendered, whatever the context is."""
+    for site in rendered_sites(step):
+        for problem in scan(site.text).problems:
+            yield Fault(site.path, f"template in `{site.field}` of step {step.id!r}: {problem}")
 
 
 def _rendered_paths(step: StepView) -> list[KeyPath]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tuvl.analysis.route_faults import no_beginning
 from tuvl.analysis.steps import WorkflowView
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
@@ -10,7 +11,8 @@ from tuvl.check.rule import Rule, Subject
 class UnreachableStep(Rule):
     """No run can come to a step: nothing leads there from the entry, by route or fall-through, and it is no tool.
 
-    Dead steps are read, maintained and trusted as if they ran. Often one is the sign of a route that was forgotten.
+    Dead steps are read, maintained and trusted as if they ran. Often one is the sign of a route that was forgotten. A
+    workflow without any first step, since all are only referred to by others, is an error.
     """
 
     code = "TV301"
@@ -20,6 +22,10 @@ class UnreachableStep(Rule):
     def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
         """Compare the spine with what the entry leads to."""
         graph = subject.graph
+        for fault in no_beginning(graph):
+            yield self.finding(
+                subject, fault.path, fault.message, hint=fault.hint, at_key=fault.at_key, severity=Severity.ERROR
+            )
         for step in graph.spine:
             if step not in graph.reachable:
                 yield self.finding(
