@@ -265,3 +265,19 @@ def test_findings_come_in_source_order_and_once(here: Path) -> None:
     places = [(finding.file, finding.line, finding.column) for finding in report.findings]
     assert places == sorted(set(places))
     assert len(places) == 3
+
+
+def test_folder_inside_a_project_is_told_of_what_the_project_says_about_its_files_only(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unused = "---\nname: NAME\ntype: prompt\n---\nHello.\n"
+    files = {f"artifacts/{name}/a.md": unused.replace("NAME", name) for name in ("one", "two")}
+    write(here, {"tuvl.yaml": "kind: ProjectConfig\n", **files})
+    assert said(check_paths([Path("artifacts/one")])) == ["artifacts/one/a.md:2 TV210"]
+    monkeypatch.chdir(here / "artifacts/two")
+    assert said(check_paths([Path()])) == ["a.md:2 TV210"]
+
+
+def test_python_file_that_is_named_is_no_document(here: Path) -> None:
+    write(here, {"nodes/n.py": "def f(ctx): ...\n"})
+    assert said(check_paths([Path("nodes/n.py")])) == ["nodes/n.py:1 TV009"]

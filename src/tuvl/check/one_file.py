@@ -56,7 +56,11 @@ def _our_documents(loaded: LoadedFile, *, named: bool) -> tuple[Document, ...]:
 
 
 def _without_documents(loaded: LoadedFile, *, named: bool) -> Iterator[Finding]:
-    if not loaded.documents and loaded.problems:
+    if named and loaded.path.suffix.lower() == ".py":
+        message = f"{loaded.file!r} is Python, not a document"
+        hint = "nodes are read, not run, when a workflow that uses them or the project is checked"
+        yield BY_CODE["TV009"].finding_at(loaded.file, Range.at(1, 1), message, hint=hint)
+    elif not loaded.documents and loaded.problems:
         if named or not is_foreign_text(loaded):
             yield from _source_findings(loaded)
     elif named:

@@ -1,5 +1,6 @@
 """What a list of paths asks for: which files, of which projects, named or met on a walk."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,9 +42,13 @@ class Target:
 
     def covers(self, file: str) -> bool:
         """Whether a file, by the name messages give it, lies in one of the folders."""
-        return self.whole or any(
-            file.startswith(prefix) for prefix in (f"{display_name(folder)}/" for folder in self.folders)
-        )
+        return self.whole or any(_lies_in(file, display_name(folder)) for folder in self.folders)
+
+
+def _lies_in(file: str, folder: str) -> bool:
+    if folder == ".":
+        return not os.path.isabs(file)
+    return file.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
 
 
 @dataclass(slots=True)

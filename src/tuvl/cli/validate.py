@@ -76,6 +76,8 @@ def main(argv: Sequence[str]) -> int:
     except TuvlError as error:
         sys.stderr.write(f"tuvl validate: {error}\n")
         return MISUSE
+    finally:
+        gc.enable()
 
 
 def validate(options: ValidateOptions) -> int:
