@@ -8,7 +8,6 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -31,7 +30,6 @@ class LoadedNode:
     is_async: bool
 
 
-@cache
 def load_node(file: str, name: str) -> LoadedNode:
     """Return the node `name` of a file; raises `StepError` when the file cannot be imported or lacks the node.
 
