@@ -15,6 +15,7 @@ from tuvl.events.fanout import Fanout
 from tuvl.events.sink import Sink
 from tuvl.http.client import HttpClient
 from tuvl.llm.factory import make_model
+from tuvl.llm.litellm_model import close_connections
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.recording import Recorder
 from tuvl.llm.replay import Replay
@@ -109,6 +110,7 @@ class Engine:
     async def aclose(self) -> None:
         """Let go of connections."""
         await self._http.aclose()
+        await close_connections()
 
     def _make_model(self, plan: ModelPlan, recorder: Recorder | None, replay: Replay | None) -> ChatModel:
         given = None if self._chat_models is None else self._chat_models(plan)

@@ -39,6 +39,7 @@ def raw_deflate(data: bytes) -> bytes:
         (gzip.compress(TEXT[:500]) + gzip.compress(TEXT[500:]), "gzip"),
         (gzip.compress(TEXT) + b"\0\0\0", "gzip"),
     ],
+    ids=["none", "empty", "identity", "gzip", "x-gzip", "zlib", "raw", "stacked", "members", "padded"],
 )
 @pytest.mark.parametrize("piece", [1, 7, 1 << 20])
 async def test_body_is_unpacked_whole(body, encoding, piece):
@@ -90,6 +91,7 @@ async def test_bomb_costs_no_memory(layers):
         (TEXT, "zstd"),
         (TEXT, "gzip, gzip, gzip, gzip"),
     ],
+    ids=["no-gzip", "cut-gzip", "cut-deflate", "br", "zstd", "too-many"],
 )
 async def test_damage_and_unknown_encodings_are_faults(body, encoding):
     with pytest.raises(HttpFault) as caught:

@@ -35,11 +35,9 @@ async def make(request, server):
             return DirectModel(CallSettings(name="m", model="local", **values), http)
         return LiteLLMModel(CallSettings(name="m", model="openai/local", **values))
 
-    make.lane = request.param
+    make.close = http.aclose if request.param == "direct" else close_connections
     yield make
-    await http.aclose()
-    if request.param == "litellm":
-        await close_connections()
+    await make.close()
 
 
 def asking(*messages, **fields) -> ModelRequest:
@@ -349,10 +347,17 @@ async def test_cancelled_call_ends_at_once_and_the_model_can_be_used_again(make,
     assert (await model.complete(asking())).message.content == "later"
 
 
+async def test_lane_can_be_used_again_after_its_connections_were_closed(make, server):
+    server.queue(message("one"), message("two"))
+    model = make()
+    assert (await model.complete(asking())).message.content == "one"
+    await make.close()
+    assert (await model.complete(asking())).message.content == "two"
+
+
 async def test_no_task_outlives_the_lane(make, server):
     before = asyncio.all_tasks()
     server.queue(message("x"))
     await make().complete(asking())
-    if make.lane == "litellm":
-        await close_connections()
+    await make.close()
     assert {task for task in asyncio.all_tasks() - before if "handle" not in repr(task)} == set()

@@ -133,6 +133,8 @@ async def close_connections() -> None:
     """Let go of LiteLLM's connections, when it was ever imported; the runtime calls this at its end."""
     if _Loaded.module is not None:
         await _Loaded.module.close_litellm_async_clients()
+        # A closed client must not be found again by the next engine of this process.
+        _Loaded.module.in_memory_llm_clients_cache.flush_cache()
         worker = import_module("litellm.litellm_core_utils.logging_worker").GLOBAL_LOGGING_WORKER
         await worker.stop()
 
