@@ -129,16 +129,29 @@ def test_status_that_has_not_changed_is_not_painted_again() -> None:
     assert terminal.getvalue() == before
 
 
-@pytest.mark.parametrize("columns", [20, 33, 40])
-def test_narrow_terminal_cuts_the_status_line_so_that_it_never_wraps(columns: int) -> None:
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (20, "› agent · turn 1"),
+        (28, "› agent · turn 1 · lookup"),
+        (45, "› agent · turn 1 · lookup · 12.0 s"),
+        (55, "› agent · turn 1 · lookup · 12.0 s · 1,240 tokens"),
+    ],
+)
+def test_narrow_terminal_leaves_out_the_last_parts_so_that_the_line_never_wraps(columns: int, shown: str) -> None:
     terminal = Terminal()
     view = live(terminal, columns=columns)
     for event in TURN:
         view.accept(event)
-    status = terminal.screen[-1]
-    assert len(status) < columns
-    assert status.startswith("› agent")
-    assert status.endswith("…")
+    assert terminal.screen[-1] == shown
+
+
+def test_step_name_that_is_longer_than_the_terminal_is_cut() -> None:
+    terminal = Terminal()
+    view = live(terminal, columns=20)
+    for event in events(("a" * 40, StepStarted(kind="Agent"))):
+        view.accept(event)
+    assert terminal.screen[-1] == "› " + "a" * 16 + "…"
 
 
 def test_failed_step_has_its_own_mark() -> None:
@@ -271,7 +284,7 @@ def test_retry_of_a_model_call_is_shown() -> None:
     progress = Progress()
     for event in events(("a", StepStarted(kind="Agent")), ("a", ModelCallStarted(iteration=2, attempt=3))):
         progress.follow(event)
-    assert progress.status(0.5) == "a · turn 2 · attempt 3 · 500 ms"
+    assert progress.status(0.5) == ["a", "turn 2", "attempt 3", "500 ms"]
 
 
 @pytest.mark.parametrize(
@@ -310,7 +323,7 @@ def test_summary_tells_status_signal_usage_and_time() -> None:
 
 def test_summary_of_a_run_without_models_is_short() -> None:
     usage = {"llm_calls": 0, "tool_calls": 0, "total_tokens": 0, "cost_usd": 0.0, "estimated": False}
-    assert summary({"status": "failed", "signal": None, "usage": usage, "duration_ms": 4.5}) == "failed · 4 ms"
+    assert summary({"status": "failed", "signal": "error", "usage": usage, "duration_ms": 4.5}) == "failed · 4 ms"
 
 
 def test_reason_names_step_message_and_type() -> None:

@@ -2,14 +2,28 @@
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_support import ASK, SCRIPTED, TIMEOUT_S, WAIT, command, environment, project, result, tuvl, write
+from tests.cli.cli_support import (
+    ASK,
+    GREET,
+    SCRIPTED,
+    TIMEOUT_S,
+    WAIT,
+    command,
+    environment,
+    project,
+    result,
+    tuvl,
+    write,
+)
 from tuvl.__main__ import main
 
 
@@ -225,6 +239,23 @@ def test_misuse_is_one_clear_message(
     assert "Traceback" not in captured.err
 
 
+def test_principal_without_the_required_scope_may_not_run(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    guarded = GREET.replace("name: greet,", "name: greet, required_scope: greet.run,")
+    write(here, {"workflows/greet.yaml": guarded, "ann.yaml": "id: ann", "bo.yaml": "{id: bo, scopes: [greet.run]}"})
+    argv = ["run", "greet", "--set", "name=Ann", "--events", "none", "--principal"]
+    assert main([*argv, "ann.yaml"]) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert "it needs the scope 'greet.run'" in captured.err
+    assert main([*argv, "bo.yaml"]) == 0
+
+
+def test_stdout_that_is_closed_from_the_start_is_no_error(here: Path) -> None:
+    words = shlex.join(command("run", "greet", "--set", "name=Ann", "--events", "none"))
+    done = subprocess.run(["sh", "-c", f"{words} >&-"], cwd=here, env=environment(), stderr=subprocess.PIPE, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_file_with_two_workflows_asks_which(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     greet = (here / "workflows/greet.yaml").read_text(encoding="utf-8")
     both = greet.replace("name: greet", "name: one") + "---\n" + greet.replace("name: greet", "name: two")
@@ -340,9 +371,8 @@ def test_dry_run_checks_an_input_that_it_is_given(here: Path, capfd: pytest.Capt
 # ---- interrupts --------------------------------------------------------------------------------------------------
 
 
-def started(folder: Path, workflow: str, step: str) -> subprocess.Popen[bytes]:
-    """Start a run and return once its step has begun."""
-    process = subprocess.Popen(
+def launched(folder: Path, workflow: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         command("run", workflow, "--events", "jsonl"),
         cwd=folder,
         stdin=subprocess.DEVNULL,
@@ -350,22 +380,28 @@ def started(folder: Path, workflow: str, step: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.PIPE,
         env=environment(),
     )
-    until_begun(process, step)
-    return process
 
 
-def until_begun(process: subprocess.Popen[bytes], step: str) -> None:
+def until(process: subprocess.Popen[bytes], sign: bytes) -> None:
+    """Read stderr up to a line that holds the sign."""
     assert process.stderr is not None
+    seen = b""
     for line in process.stderr:
-        event = json.loads(line)
-        if event["type"] == "step_started" and event["step_id"] == step:
+        if sign in line:
             return
-    raise AssertionError("the step never began")
+        seen += line
+    raise AssertionError(f"{sign!r} never came: {seen!r}")
+
+
+def begun(step: str) -> bytes:
+    """Return what the event of a step's beginning holds, and no other event of it."""
+    return b'"step_id":"%s","kind"' % step.encode()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_first_interrupt_aborts_gracefully_with_the_result_document(here: Path, number: signal.Signals) -> None:
-    process = started(here, "wait", "pause")
+    process = launched(here, "wait")
+    until(process, begun("pause"))
     process.send_signal(number)
     out, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
@@ -379,27 +415,47 @@ def test_second_interrupt_ends_at_once_without_a_result(here: Path) -> None:
     tidying = WAIT.replace("{ default: END }", "{ default: END, aborted: tidy }")
     tidying += "    - { id: tidy, kind: Functional, runner: wait, seconds: 3600, routes: { default: END } }\n"
     write(here, {"workflows/wait.yaml": tidying})
-    process = started(here, "wait", "pause")
+    process = launched(here, "wait")
+    until(process, begun("pause"))
     process.send_signal(signal.SIGINT)
-    until_begun(process, "tidy")
+    until(process, begun("tidy"))
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in err
 
 
-@pytest.mark.parametrize("keyword", ["def", "async def"])
-def test_node_that_ignores_an_abort_does_not_hold_back_the_result(here: Path, keyword: str) -> None:
-    write(here, {"nodes/deaf.py": DEAF.replace("def deaf", f"{keyword} deaf"), "workflows/deaf.yaml": DEAF_FLOW})
-    process = started(here, "deaf", "block")
+def test_node_that_ignores_an_abort_does_not_hold_back_the_result(here: Path) -> None:
+    process = deaf(here)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, json.loads(out)["status"]) == (130, "aborted")
 
 
+def test_second_interrupt_ends_even_a_node_that_does_not_let_go_of_the_event_loop(here: Path) -> None:
+    process = deaf(here, keyword="async def")
+    # One signal may still be pending when the next one comes, and two of a kind are then one.
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.1)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in err
+
+
+def deaf(folder: Path, *, keyword: str = "def") -> subprocess.Popen[bytes]:
+    """Start a run and return once it is inside a node that never listens."""
+    write(folder, {"nodes/deaf.py": DEAF.replace("def deaf", f"{keyword} deaf"), "workflows/deaf.yaml": DEAF_FLOW})
+    process = launched(folder, "deaf")
+    until(process, b"listening to nobody")
+    return process
+
+
 DEAF = '''\
 """A node that never ends and never listens."""
 
+import sys
 import time
 
 from tuvl import node
@@ -407,6 +463,7 @@ from tuvl import node
 
 @node("deaf", effects="read")
 def deaf(ctx):
+    print("listening to nobody", file=sys.stderr, flush=True)
     while True:
         time.sleep(0.01)
 '''

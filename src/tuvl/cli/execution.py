@@ -1,5 +1,6 @@
 """The run itself: wires the engine to the command line, and gives out what comes back."""
 
+import gc
 import sys
 from typing import assert_never
 
@@ -44,6 +45,9 @@ def execute(options: RunOptions, project: ProjectIndex, document: Document) -> i
     view = _view(options.events)
     control = RunControl(pause_max_s=settings.agent_pause_max_s)
     interrupts = Interrupts(control, view)
+    # The collector looks at what the run makes, and not at what was there before.
+    gc.freeze()
+    gc.enable()
     run = _run(engine, plan, data, options=options, control=control, principal=principal, view=view)
     result = run_to_end(run, interrupts=interrupts, view=view)
     return _hand_over(result, options, view, interrupted=interrupts.came)

@@ -23,6 +23,7 @@ Mark = Literal["good", "bad", "now"]
 _CLEAR_TO_END = "\x1b[K"
 _MARKS: dict[Mark, tuple[str, str]] = {"good": ("✓", "+"), "bad": ("✗", "x"), "now": ("›", ">")}
 _COLOURS: dict[Mark, str] = {"good": "32", "bad": "31", "now": "36"}
+_JOINT = " · "
 _FALLBACK_COLUMNS = 80
 _LEAST_COLUMNS = 20
 
@@ -104,9 +105,8 @@ class LiveStatus:
     def _repaint(self) -> None:
         if not self._open:
             return
-        status = self._progress.status(self._now() - self._began)
         # One column for the mark, one for its space, and one left free: a full line makes some terminals scroll.
-        line = _cut(status, self._width() - 3)
+        line = _fitting(self._progress.status(self._now() - self._began), self._width() - 3)
         if line != self._painted:
             self._painted = line
             # Written over and then cleared to its end, in one write: the line never goes blank in between.
@@ -212,11 +212,17 @@ def view_for(stream: TextIO, environ: Mapping[str, str]) -> View:
 
 
 def _in_ascii(line: str) -> str:
-    plain = line.replace(" · ", ", ").replace("→", "->").replace("…", "~")
+    plain = line.replace(_JOINT, ", ").replace("→", "->").replace("…", "~")
     return plain.encode("ascii", "backslashreplace").decode()
 
 
-def _cut(line: str, width: int) -> str:
+def _fitting(parts: list[str], width: int) -> str:
+    """Join as many parts as fit; the first is there in any case, cut if need be."""
+    line, *rest = parts
+    for part in rest:
+        if len(line) + len(_JOINT) + len(part) > width:
+            break
+        line += _JOINT + part
     return line if len(line) <= width else line[: width - 1] + "…"
 
 

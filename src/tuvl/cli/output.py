@@ -48,6 +48,8 @@ def deliver(text: str, output: str | None) -> bool:
 
 def write_stdout(text: str) -> None:
     """Write data as UTF-8, whatever the locale; a reader that has gone away (`| head`) is no error."""
+    if sys.stdout is None:  # closed by the shell: `>&-`
+        return
     try:
         sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
         sys.stdout.buffer.flush()

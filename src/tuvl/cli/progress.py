@@ -68,8 +68,8 @@ class Progress:
         else:
             self.cost_usd = self._cost_before + body.cost_usd
 
-    def status(self, elapsed_s: float) -> str:
-        """Return what there is to say in one line, most important first, so that a narrow screen cuts the rest."""
+    def status(self, elapsed_s: float) -> list[str]:
+        """Return what there is to say in one line, most important first: a narrow screen leaves out the last."""
         parts = [self.step or self.workflow or "starting"]
         if self.turn:
             parts.append(f"turn {self.turn}")
@@ -78,4 +78,4 @@ class Progress:
         parts.append(seconds(elapsed_s))
         if self.tokens:
             parts += [count(self.tokens, "token"), cost(self.cost_usd)]
-        return " · ".join(parts)
+        return parts

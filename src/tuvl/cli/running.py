@@ -47,7 +47,7 @@ class Interrupts:
 
     def _stop(self, number: signal.Signals) -> None:
         self._control.abort("interrupted by Ctrl-C" if number == signal.SIGINT else f"interrupted by {number.name}")
-        self._view.say("stopping; Ctrl-C once more quits at once", mark="bad")
+        self._view.say("stopping; Ctrl-C once more quits at once", mark="now")
 
 
 def run_to_end(main: Coroutine[object, object, T], *, interrupts: Interrupts, view: View) -> T:

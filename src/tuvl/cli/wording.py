@@ -40,7 +40,9 @@ def step_line(step: str, body: StepFinished, *, turns: int, tool_calls: int) -> 
 
 def summary(document: JsonObject) -> str:
     """Say in one line how a run ended, from its result document: status, signal, and what it used."""
-    parts = [f"{document['status']} on {document['signal']!r}" if document.get("signal") else f"{document['status']}"]
+    status, signal = document["status"], document.get("signal")
+    # Of a run that failed the last signal is not the news; `reason` is.
+    parts = [f"{status} on {signal!r}" if signal and status == "completed" else f"{status}"]
     used = document.get("usage")
     usage = used if isinstance(used, dict) else {}
     if calls := _whole(usage.get("llm_calls")):
