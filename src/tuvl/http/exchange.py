@@ -1,5 +1,6 @@
 """Single exchanges over kept httpx clients, and httpx's errors in our own words."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -102,8 +103,8 @@ def _reason(error: BaseException) -> str:
     """Find what the operating system said; `All connection attempts failed` helps nobody."""
     seen: BaseException | None = error
     while seen is not None:
-        if isinstance(seen, OSError) and seen.strerror:
-            return f": {seen.strerror.lower()}"
+        if isinstance(seen, OSError) and seen.errno:
+            return f": {os.strerror(seen.errno).lower()}"
         if isinstance(seen, ExceptionGroup):
             seen = seen.exceptions[0]
             continue
