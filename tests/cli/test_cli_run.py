@@ -325,17 +325,18 @@ PLAN = """\
 Plan of call (v1). Nothing was run or called.
 
 input       id; optional note
-limits      max_steps 5, timeout_s 60.0, max_context_bytes 262144
+limits      max_steps 5, timeout_s 60, max_context_bytes 262,144
 entry       fetch
 
 Steps
   fetch  (APICall, read)
-    routes  error → END, default → think
+    error → END
+    default → think
   think  (Agent, write)
     model   live, autonomous, 30 s a call, 2 attempts
-    bounds  max_iterations 3, token_budget 1000, budget_check turn_start, answer_retries 0
+    bounds  max_iterations 3, token_budget 1,000, budget_check turn_start, answer_retries 0
     tool    look (APICall, read, at most 2×)
-    routes  done → END, max_iterations → END, budget_exceeded → END, error → END, aborted → END
+    done, max_iterations, budget_exceeded, error, aborted → END
   look  (APICall, read, only as a tool)
 
 Models

@@ -34,12 +34,18 @@ def _steps(plan: JsonObject) -> Iterator[str]:
             about.append(f"{step['timeout_s']:g} s")
         yield f"  {step['id']}  ({', '.join(about)})"
         yield from _agent(mapping(step.get("agent")))
-        routes = mapping(step.get("routes"))
-        if routes:
-            yield f"    routes  {', '.join(f'{signal} → {target}' for signal, target in routes.items())}"
+        yield from _routes(step.get("routes"))
 
 
-def _agent(agent: "dict[str, JsonValue] | object") -> Iterator[str]:
+def _routes(routes: object) -> Iterator[str]:
+    by_target: dict[object, list[str]] = {}
+    for signal, target in mapping(routes).items():
+        by_target.setdefault(target, []).append(signal)
+    for target, signals in by_target.items():
+        yield f"    {', '.join(signals)} → {target}"
+
+
+def _agent(agent: object) -> Iterator[str]:
     data = mapping(agent)
     if not data:
         return
@@ -90,10 +96,14 @@ def _surroundings(plan: JsonObject) -> Iterator[str]:
 def _bounds(limits: JsonValue) -> str:
     # Every bound that is on; a bound that is off is `null`, and a switch is no bound.
     return ", ".join(
-        f"{name} {value}"
+        f"{name} {_figure(value)}"
         for name, value in mapping(limits).items()
         if value is not None and not isinstance(value, bool)
     )
+
+
+def _figure(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _list(names: list[JsonValue]) -> str:
