@@ -2,9 +2,9 @@
 
 import pytest
 
-from tuvl.check.cron import cron_problem
-from tuvl.check.dot_path import dot_path_problem
-from tuvl.check.pattern import pattern_problem
+from tuvl.analysis.cron import cron_problem
+from tuvl.analysis.dot_path import dot_path_problem
+from tuvl.analysis.pattern import pattern_problem
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_steps_that_others_only_name_are_off_the_spine(tmp_path):
         ("- { id: a, kind: Functionla, runner: set, values: {} }", "kind"),
         ('- { id: a, kind: Functional, runner: set, values: { x: "{{ y" } }', "values"),
         ('- { id: a, kind: Functional, runner: set, values: { x: "{{ y.__class__ }}" } }', "step 'a'"),
-        ("- { id: a, kind: Response, source: order..total }", "'order..total' is no dot path"),
+        ("- { id: a, kind: Response, source: order..total }", "dot path 'order..total': a segment is empty"),
         (agent(tools=[{"ref": "nope", "description": "d"}]), "tool 'nope'"),
         (agent(tools=[{"ref": "agent", "description": "d"}]), "names itself"),
         (agent(outcome={"enum": ["resolved"]}), "'resolved'"),

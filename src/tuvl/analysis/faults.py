@@ -1,6 +1,7 @@
 """All faults of a workflow that its shape does not show, in one list: what the compiler refuses."""
 
 from tuvl.analysis.agent_faults import bad_guardrails, bad_outcomes, refused_tool_names, undescribed_tools
+from tuvl.analysis.expression_faults import bad_expressions
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.reference_faults import (
@@ -34,6 +35,7 @@ def workflow_faults(workflow: WorkflowView, project: Surroundings, graph: RouteG
     graph = graph or route_graph(workflow, project)
     found = [*reserved_ids(workflow), *unknown_targets(workflow), *bad_step_references(workflow, graph.references)]
     found += bad_hook_targets(workflow, graph.references)
+    found += bad_expressions(workflow)
     found += misspelt_references(workflow.data, "Workflow")
     found += unknown_data_models(workflow, project)
     found += unknown_workflows(workflow, project)

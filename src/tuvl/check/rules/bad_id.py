@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.steps import END, StepView
+from tuvl.analysis.route_faults import reserved_ids
+from tuvl.analysis.steps import WorkflowView
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.reported import ShapeRule
 from tuvl.check.rule import Subject
@@ -19,8 +20,7 @@ class BadId(ShapeRule):
     name = "bad-id"
     severity = Severity.ERROR
 
-    def visit_step(self, step: StepView, subject: Subject) -> Iterator[Finding]:
+    def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
         """Look for a step that is called like the end of the run."""
-        if step.data.get("id") == END:
-            message = f"a step cannot have the id {END!r}: as a route target that ends the run"
-            yield self.finding(subject, (*step.path, "id"), message, hint="give the step another id")
+        for fault in reserved_ids(workflow):
+            yield self.finding(subject, fault.path, fault.message, hint=fault.hint)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tuvl.analysis.steps import StepView
-from tuvl.analysis.templates import rendered_sites
+from tuvl.analysis.templates import bad_templates
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
 from tuvl.source.place import Range
@@ -25,18 +25,15 @@ class BadTemplate(Rule):
 
     def visit_step(self, step: StepView, subject: Subject) -> Iterator[Finding]:
         """Look at every rendered text of the step."""
-        for site in rendered_sites(step):
-            if not _may_be_template(site.text):
-                continue
-            for problem in scan(site.text).problems:
-                yield self.finding(subject, site.path, f"template in `{site.field}`: {problem}", hint=_hint(problem))
+        for fault in bad_templates(step):
+            yield self.finding(subject, fault.path, fault.message, hint=_hint(fault.message))
 
     def visit_document(self, subject: Subject) -> Iterator[Finding]:
         """Look at the body of a markdown artifact that says it is a template."""
         prose = subject.loaded.prose if subject.loaded is not None else None
         if prose is None or prose.document is not subject.document or not isinstance(subject.document.data, dict):
             return
-        if subject.document.data.get("template") is not True or not _may_be_template(prose.body):
+        if subject.document.data.get("template") is not True:
             return
         for problem in scan(prose.body).problems:
             place = Range.at(prose.body_line, 1)
@@ -49,7 +46,3 @@ def _hint(problem: str) -> str | None:
     if "parse" in problem:
         return "a template is `{{ name }}`, `{{ name.key }}` or `{{ name | filter }}`"
     return "a template reads data and applies filters; anything more belongs into a node"
-
-
-def _may_be_template(text: str) -> bool:
-    return "{{" in text or "{%" in text or "{#" in text

@@ -1,0 +1,44 @@
+"""What is wrong with the schedule and the dot paths of a workflow."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.cron import cron_problem
+from tuvl.analysis.dot_path import dot_path_problem
+from tuvl.analysis.fault import Fault
+from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
+from tuvl.values import KeyPath
+
+
+def bad_expressions(workflow: WorkflowView) -> Iterator[Fault]:
+    """A schedule that never fires, and paths that can never be followed."""
+    schedule = mapping(workflow.spec.get("trigger")).get("schedule")
+    if isinstance(schedule, str):
+        problem = cron_problem(schedule)
+        if problem is not None:
+            hint = 'five fields: minute hour day month weekday, e.g. "*/15 * * * *"'
+            yield Fault(("spec", "trigger", "schedule"), f"schedule {schedule!r}: {problem}", hint)
+    yield from _bad_path(workflow.spec.get("output"), ("spec", "output"))
+    for step in workflow.steps:
+        for path, value in _dot_paths(step):
+            yield from _bad_path(value, (*step.path, *path))
+
+
+def _bad_path(value: object, path: KeyPath) -> Iterator[Fault]:
+    problem = dot_path_problem(value) if isinstance(value, str) else None
+    if problem is not None:
+        yield Fault(path, f"dot path {value!r}: {problem.message}", problem.hint)
+
+
+def _dot_paths(step: StepView) -> Iterator[tuple[KeyPath, object]]:
+    match step.kind:
+        case "Router":
+            for form in ("condition", "match"):
+                yield (form, "field"), mapping(step.data.get(form)).get("field")
+        case "Response":
+            yield ("source",), step.data.get("source")
+            for name, value in mapping(step.data.get("mapping")).items():
+                yield ("mapping", name), value
+        case "APICall" | "MCP":
+            extracts = items(mapping(step.data.get("response")).get("extract"))
+            for index, entry in enumerate(extracts):
+                yield ("response", "extract", index, "path"), mapping(entry).get("path")
