@@ -47,7 +47,7 @@ bench: $(VENV)/.dev ## measure, and write benchmarks/RESULTS.md
 	@$(BIN)/python -m benchmarks
 
 constraints: $(VENV)/.dev ## pin the newest versions that fit together
-	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --upgrade --no-header --no-annotate -q -o $(PINS)
+	@$(BIN)/uv pip compile pyproject.toml --group dev --all-extras --universal --upgrade --no-header --no-annotate -q -o $(PINS)
 
 all: lint type test docs-check demo ## everything CI does
 

@@ -118,6 +118,7 @@ def test_every_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wanted = [
         *project["project"]["dependencies"],
+        *(name for extra in project["project"].get("optional-dependencies", {}).values() for name in extra),
         *project["dependency-groups"]["dev"],
         *project["build-system"]["requires"],
     ]
