@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
 
@@ -43,8 +42,3 @@ def spoken(report: Report, code: str) -> str:
     """What a report says of one check."""
     findings = [finding for finding in report.findings if finding.code == code]
     return report_text(Report.of(findings, files=report.files, texts=report.texts))
-
-
-def files_of_cases() -> Iterator[Path]:
-    """All files of all cases."""
-    return (path for path in sorted(CASES.rglob("*")) if path.is_file())
