@@ -12,7 +12,7 @@ SET = "- { id: a, kind: Functional, runner: set, values: { x: 1 } }"
 
 
 def agent(**fields: object) -> str:
-    block = {"steering": "Do it.", "tools": [{"ref": "tool", "description": "d"}], **fields}
+    block = {"model": "default", "steering": "Do it.", "tools": [{"ref": "tool", "description": "d"}], **fields}
     step = {"id": "agent", "kind": "Agent", "mode": "autonomous", "agent": block}
     tool = {"id": "tool", "kind": "Functional", "runner": "set", "values": {"x": 1}}
     return "\n".join(f"- {json.dumps(each)}" for each in (step, tool))
@@ -85,10 +85,15 @@ def test_the_models_of_agents_come_from_the_project_and_are_replaced_by_name(tmp
     project.workflow(agent())
     assert agent_plan(project).model.name == "default"
     assert agent_plan(project, default="best").model.name == "best"
-    project.config(default_model="quick")
+    project.config(default_model="quick").workflow(agent(model=None))
     assert agent_plan(project).model.name == "quick"
     assert agent_plan(project, default="best").model.name == "best"
     assert agent_plan(project, quick="best").model.name == "best"
+
+
+def test_an_agent_without_a_model_needs_a_default_of_the_project(tmp_path):
+    with pytest.raises(ConfigError, match=r"'agent\.model' is missing"):
+        agent_plan(Project(tmp_path, agent(model=None)))
 
 
 def test_an_unknown_model_stays_a_name_until_it_is_called(tmp_path):

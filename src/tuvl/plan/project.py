@@ -37,6 +37,8 @@ class PlanProject:
 
     def model(self, name: str | None, *, step: str) -> ModelPlan:
         """Return the model of an agent; an unknown name is kept, and refused when it is first called."""
+        if name is None and self.settings.default_model is None and DEFAULT_MODEL not in self._models:
+            raise ConfigError(f"step {step!r}: field 'agent.model' is missing, and the project has no default_model")
         asked = DEFAULT_MODEL if name is None else name
         chosen = self._models.get(asked)
         if chosen is None:
