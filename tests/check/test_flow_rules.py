@@ -76,10 +76,12 @@ class TestReservedUnrouted:
         fields = self.TOOLS + ", guardrails: { output: [artifact://g@1] }"
         assert "guardrail_violation" in self.unrouted(tmp_path, fields=fields)
 
-    def test_completion_is_asked_only_for_its_guardrails(self, tmp_path: Path) -> None:
-        assert self.unrouted(tmp_path, mode="completion", fields="prompt: Hello.") == []
+    def test_completion_needs_routes_for_the_signals_that_would_fail_the_run(self, tmp_path: Path) -> None:
+        assert self.unrouted(tmp_path, mode="completion", fields="prompt: Hello.") == ["timeout"]
+        fields = "prompt: Hello., outcome: { format: json }"
+        assert self.unrouted(tmp_path, mode="completion", fields=fields) == ["parse_error", "timeout"]
         fields = "prompt: Hello., guardrails: { output: [artifact://g@1] }"
-        assert self.unrouted(tmp_path, mode="completion", fields=fields) == ["guardrail_violation"]
+        assert self.unrouted(tmp_path, mode="completion", fields=fields) == ["guardrail_violation", "timeout"]
 
     def test_aborted_says_that_the_run_ends_and_the_others_that_it_fails(self, tmp_path: Path) -> None:
         report = check(tmp_path, workflow(self.AGENT.format(mode="autonomous", fields=self.TOOLS, routes="")))

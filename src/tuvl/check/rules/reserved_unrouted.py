@@ -2,7 +2,14 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.signals import ABORTED, BUDGET_EXCEEDED, GUARDRAIL_VIOLATION, MAX_ITERATIONS
+from tuvl.analysis.signals import (
+    ABORTED,
+    BUDGET_EXCEEDED,
+    GUARDRAIL_VIOLATION,
+    MAX_ITERATIONS,
+    PARSE_ERROR,
+    TIMEOUT,
+)
 from tuvl.analysis.steps import StepView
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
@@ -11,7 +18,12 @@ _WHEN = {
     MAX_ITERATIONS: "an agent that has not answered within its iterations",
     BUDGET_EXCEEDED: "an agent that has used up a budget",
     GUARDRAIL_VIOLATION: "text that a guardrail refuses",
+    PARSE_ERROR: "a reply that cannot be read",
+    TIMEOUT: "a model call that takes too long",
 }
+
+_OF_LOOP = (MAX_ITERATIONS, BUDGET_EXCEEDED, GUARDRAIL_VIOLATION, ABORTED)
+_OF_COMPLETION = (GUARDRAIL_VIOLATION, PARSE_ERROR, TIMEOUT)
 
 
 class ReservedUnrouted(Rule):
@@ -19,8 +31,8 @@ class ReservedUnrouted(Rule):
 
     `max_iterations`, `budget_exceeded` (when something bounds the agent) and `guardrail_violation` (when a guardrail
     is attached) make the run fail with an engine error when they are unmapped; the work already paid for is lost. An
-    unmapped `aborted` ends the run cleanly, but without the step that would have told somebody. Of a completion only
-    `guardrail_violation` is looked at.
+    unmapped `aborted` ends the run cleanly, but without the step that would have told somebody. Of a completion,
+    `guardrail_violation`, `parse_error` and `timeout` are looked at.
     """
 
     code = "TV302"
@@ -32,8 +44,7 @@ class ReservedUnrouted(Rule):
         signals = subject.graph.signals.get(step.id)
         if signals is None or step.mode not in ("autonomous", "completion"):
             return
-        wanted = (*_WHEN, ABORTED) if step.mode == "autonomous" else (GUARDRAIL_VIOLATION,)
-        for signal in wanted:
+        for signal in _OF_LOOP if step.mode == "autonomous" else _OF_COMPLETION:
             if signal in signals.known and signal not in step.routes:
                 yield self._unmapped(step, signal, subject)
 
