@@ -54,6 +54,7 @@ from tuvl.check.rules.unknown_route_target import UnknownRouteTarget
 from tuvl.check.rules.unknown_tool_ref import UnknownToolRef
 from tuvl.check.rules.unreachable_step import UnreachableStep
 from tuvl.check.rules.unsafe_yaml import UnsafeYaml
+from tuvl.check.rules.unset_variable import UnsetVariable
 from tuvl.check.rules.unused_artifact import UnusedArtifact
 from tuvl.check.rules.unused_suppression import UnusedSuppression
 from tuvl.check.rules.workflow_cycle import WorkflowCycle
@@ -101,6 +102,7 @@ REFERENCES: tuple[Rule, ...] = (
     NodeFile(),
     DuplicateTrigger(),
     WorkflowCycle(),
+    UnsetVariable(),
 )
 
 FLOW: tuple[Rule, ...] = (
