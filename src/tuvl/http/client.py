@@ -7,7 +7,7 @@ from urllib.parse import urljoin, urlsplit
 from tuvl.http.address import AddressPolicy
 from tuvl.http.fault import HttpFault
 from tuvl.http.message import HttpReply, HttpRequest, check_header
-from tuvl.http.wire import Resolver, Wire
+from tuvl.http.wire import HttpStream, Resolver, Wire
 
 MOST_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -64,6 +64,25 @@ class HttpClient:
         except HttpFault as fault:
             raise HttpFault(fault.message, kind=fault.kind, sent=sent) from fault.__cause__
         raise HttpFault(f"more than {MOST_REDIRECTS} redirects", kind="bad_response", sent=True)
+
+    async def open(self, request: HttpRequest, *, policy: AddressPolicy | None) -> HttpStream:
+        """Send one request and return its reply as soon as the head is there; raises `HttpFault`.
+
+        Redirects are not followed, and nothing bounds the time or the size: that is the caller's. Close what you get.
+        """
+        for name, value in request.headers.items():
+            check_header(name, value)
+        sent = False
+
+        def on_sent() -> None:
+            nonlocal sent
+            sent = True
+
+        try:
+            _check_target(request.url, policy)
+            return await self._wire(policy).open(request, on_sent=on_sent)
+        except HttpFault as fault:
+            raise HttpFault(fault.message, kind=fault.kind, sent=sent) from fault.__cause__
 
     async def aclose(self) -> None:
         """Let go of all connections."""

@@ -1,7 +1,7 @@
 """Single exchanges over kept httpx clients, and httpx's errors in our own words."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import httpcore
@@ -38,30 +38,36 @@ class HttpxWire:
 
     async def exchange(self, request: HttpRequest, *, max_bytes: int, on_sent: Callable[[], None]) -> HttpReply:
         """Send one request and read its reply; raises `HttpFault`."""
-
-        async def trace(name: str, info: dict[str, object]) -> None:
-            if name.endswith("send_request_headers.started"):
-                on_sent()
-
-        host = httpx.URL(request.url).host
-        with _in_our_words(host):
-            client = self._client(secure=request.url[:6].lower() == "https:")
-            sending = client.build_request(
-                request.method,
-                request.url,
-                headers=dict(request.headers),
-                content=request.body,
-                extensions={"trace": trace},
-            )
-            response = await client.send(sending, stream=True)
+        with _in_our_words(httpx.URL(request.url).host):
+            response = await self._send(request, on_sent)
             try:
                 body = await read_body(
                     response.aiter_raw(), encoding=response.headers.get("content-encoding"), max_bytes=max_bytes
                 )
             finally:
                 await response.aclose()
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return HttpReply(status=response.status_code, reason=response.reason_phrase, headers=headers, body=body)
+        reason, headers = response.reason_phrase, _headers(response)
+        return HttpReply(status=response.status_code, reason=reason, headers=headers, body=body)
+
+    async def open(self, request: HttpRequest, *, on_sent: Callable[[], None]) -> "HttpxStream":
+        """Send one request and read the head of its reply; raises `HttpFault`."""
+        with _in_our_words(httpx.URL(request.url).host):
+            return HttpxStream(await self._send(request, on_sent))
+
+    async def _send(self, request: HttpRequest, on_sent: Callable[[], None]) -> httpx.Response:
+        async def trace(name: str, info: dict[str, object]) -> None:
+            if name.endswith("send_request_headers.started"):
+                on_sent()
+
+        client = self._client(secure=request.url[:6].lower() == "https:")
+        sending = client.build_request(
+            request.method,
+            request.url,
+            headers=dict(request.headers),
+            content=request.body,
+            extensions={"trace": trace},
+        )
+        return await client.send(sending, stream=True)
 
     async def aclose(self) -> None:
         """Let go of all connections."""
@@ -78,6 +84,29 @@ class HttpxWire:
                 client = guarded_client(self._policy, self._resolver, secure=secure)
             self._clients[secure] = client
         return client
+
+
+class HttpxStream:
+    """A reply that is still coming."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = _headers(response)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body as it was sent; raises `HttpFault` when it breaks off."""
+        with _in_our_words(self._response.url.host):
+            async for chunk in self._response.aiter_raw():
+                yield chunk
+
+    async def aclose(self) -> None:
+        """Let go of the connection."""
+        await self._response.aclose()
+
+
+def _headers(response: httpx.Response) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
 
 
 @contextmanager
