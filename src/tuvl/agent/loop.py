@@ -46,6 +46,8 @@ class AgentStepRunner:
         self.preparation = preparation or Preparation()
         self.turn = 0
         self.call_ids: set[str] = set()
+        self.history: History | None = None
+        """The conversation, once it has begun."""
 
     async def run(self, system: str, user: str) -> Exit:
         """Run until the agent is done or a bound is reached; every end is an `Exit`."""
@@ -64,7 +66,7 @@ class AgentStepRunner:
 
     async def _turns(self, system: str, user: str) -> Exit:
         self.bounds.require_price(self.asker.model)
-        history = History.opening(system, user, self.preparation)
+        self.history = history = History.opening(system, user, self.preparation)
         await self.ledger.opened(history.messages)
         most = self.bounds.limits.max_iterations
         for self.turn in range(1, most + 1):

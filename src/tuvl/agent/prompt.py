@@ -27,17 +27,22 @@ STEER_FRAME = (
 
 def autonomous_opening(agent: AgentPlan, values: Mapping[str, JsonValue], public: JsonObject) -> tuple[str, str]:
     """Return the system prompt and the first user message of the tool loop."""
+    steering = "" if agent.steering is None else agent.steering.render_text(values)
+    skills = [skill.render_text(values) for skill in agent.skills]
+    return system_text(steering, skills, agent.outcome.enum), user_text(public, agent.context_injection)
+
+
+def system_text(steering: str, skills: Sequence[str], enum: Sequence[str]) -> str:
+    """Write the system prompt of the tool loop: steering, skills, how it works and, with outcomes, how to answer."""
     parts = []
-    if agent.steering is not None:
-        parts.append("# Operating context, always in force\n" + agent.steering.render_text(values).strip())
-    skills = [skill.render_text(values).strip() for skill in agent.skills]
+    if steering.strip():
+        parts.append("# Operating context, always in force\n" + steering.strip())
     if skills:
-        parts.append("# Skills, to be applied when they are relevant\n" + "\n\n".join(skills))
+        parts.append("# Skills, to be applied when they are relevant\n" + "\n\n".join(map(str.strip, skills)))
     parts.append("# How you work\n" + INSTRUCTION)
-    if agent.outcome.enum:
-        outcomes = ", ".join(dump_json(value) for value in agent.outcome.enum)
-        parts.append("# Final answer\n" + ANSWER_FORMAT.format(outcomes=outcomes))
-    return "\n\n".join(parts), user_text(public, agent.context_injection)
+    if enum:
+        parts.append("# Final answer\n" + ANSWER_FORMAT.format(outcomes=", ".join(map(dump_json, enum))))
+    return "\n\n".join(parts)
 
 
 def user_text(public: JsonObject, injected: Sequence[str]) -> str:
