@@ -8,6 +8,8 @@ from uuid import uuid4
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.control import RunControl
+from tuvl.data.sessions import DataAccess, RunData
+from tuvl.engine.masking import masked
 from tuvl.engine.result import RunResult
 from tuvl.engine.run import RunPorts, run_plan
 from tuvl.errors import UsageError
@@ -20,6 +22,7 @@ from tuvl.llm.messages import ChatModel
 from tuvl.llm.recording import Recorder
 from tuvl.llm.replay import Replay
 from tuvl.plan.compile import compile_workflow
+from tuvl.plan.compile_model_op import node_source
 from tuvl.plan.model import ExecutionPlan, ModelPlan
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
@@ -64,6 +67,7 @@ class Engine:
         self._clock: Clock = clock or SystemClock()
         self._chat_models = chat_models
         self._http = HttpClient()
+        self._data = DataAccess(environ, lambda: node_source(project))
 
     def plan(self, workflow: Document) -> ExecutionPlan:
         """Compile a workflow; raises `ConfigError` for every mistake that `tuvl validate` calls an error."""
@@ -90,6 +94,7 @@ class Engine:
         replay = Replay.load(self._replay) if self._replay is not None else None
         models = _RunModels(lambda model: self._make_model(model, recorder, replay))
         fanout = Fanout(sinks)
+        data = RunData(self._data)
         ports = RunPorts(
             settings=self._settings,
             environ=self._environ,
@@ -99,16 +104,19 @@ class Engine:
             control=control or RunControl(pause_max_s=self._settings.agent_pause_max_s),
             principal=principal or Principal(),
             accept=fanout.accept if fanout.listening else None,
+            transactions=data,
         )
         try:
             result = await run_plan(plan, input, ports, run_id=run_id or uuid4().hex, timeout_s=timeout_s, trace=trace)
         finally:
             await models.aclose()
             await fanout.aclose()
+        result = masked(result, data.secure)
         return result if recorder is None else _saved(result, recorder)
 
     async def aclose(self) -> None:
         """Let go of connections."""
+        await self._data.aclose()
         await self._http.aclose()
         await close_connections()
 

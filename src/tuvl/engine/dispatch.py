@@ -62,6 +62,8 @@ class Dispatcher:
         """Run a step inside its transaction; its delta is applied to `context`, when one is given."""
         step = scope.step
         transaction = await self.transactions.begin(step.id)
+        if transaction.data is not None:
+            scope = replace(scope, data=transaction.data)
         kept = False
         try:
             returned = await RUNNERS[type(step.action)](scope)

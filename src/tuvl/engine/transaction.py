@@ -2,9 +2,16 @@
 
 from typing import Protocol
 
+from tuvl.data.sessions import StepData
+
 
 class Transaction(Protocol):
-    """What one step wrote to stores outside the context. Exactly one of the two is awaited."""
+    """What one step wrote to stores outside the context. `rollback` may follow a `commit` that failed."""
+
+    @property
+    def data(self) -> StepData | None:
+        """The database sessions of the step; `None` when the run has no databases."""
+        ...
 
     async def commit(self) -> None:
         """Keep it."""
@@ -25,6 +32,8 @@ class Transactions(Protocol):
 
 class NoTransaction:
     """Nothing was written outside the context, so there is nothing to keep or to undo."""
+
+    data = None
 
     async def commit(self) -> None:
         """Do nothing."""

@@ -6,6 +6,7 @@ from tuvl.analysis.steps import WorkflowView
 from tuvl.errors import ConfigError
 from tuvl.http.url import compile_url
 from tuvl.plan.compile_agent import compile_autonomous, compile_completion
+from tuvl.plan.compile_model_op import compile_model_op
 from tuvl.plan.model import (
     Action,
     ApiCallPlan,
@@ -57,7 +58,13 @@ def compile_action(step: Step, workflow: WorkflowView, project: PlanProject) -> 
             return compile_completion(step, project)
         case AutonomousStep():
             return compile_autonomous(step, workflow, project)
-        case McpStep() | ModelOpStep() | HumanStep() | WorkflowStep() | ForEachStep():
+        case ModelOpStep():
+            return compile_model_op(step, workflow, project)
+        case WorkflowStep():
+            return _sub_workflow(step, project)
+        case ForEachStep():
+            return _for_each(step)
+        case McpStep() | HumanStep():
             return UnavailablePlan()
         case _:
             assert_never(step)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from tuvl.data.model import DataModel, Operation
 from tuvl.http.url import UrlTemplate
 from tuvl.spec.kinds import ApiCallStep
 from tuvl.spec.llm import AgentModel
@@ -242,6 +243,48 @@ Action: TypeAlias = (
     | UnavailablePlan
 )
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOpPlan:
+    """An operation on records of a data model; `models` are that model and those its relations lead to, by name.
+
+    `payload` is a tree of templates or one template that gives the mapping, `order_by` names fields (`-field` sorts
+    downwards).
+    """
+
+    operation: Operation
+    model: DataModel
+    models: Mapping[str, DataModel]
+    output: str
+    payload: TemplateTree | Template | None = None
+    record_id: Template | int | None = None
+    filters: TemplateTree | None = None
+    include: tuple[str, ...] = ()
+    limit: int = 100
+    order_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubWorkflowPlan:
+    """Another workflow of the project as a step; its output goes to `output_key`."""
+
+    plan: "ExecutionPlan"
+    input: TemplateTree
+    output_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForEachPlan:
+    """The step `step`, once for each item of a list; the results go to `output_key`, in the list's order."""
+
+    items: TemplateTree
+    name: str
+    """Name under which the step sees its item."""
+    step: str
+    output_key: str
+    concurrency: int = 1
+    max_items: int = 100
+
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepPlan:
@@ -259,6 +302,9 @@ class StepPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionPlan:
+    | ModelOpPlan
+    | SubWorkflowPlan
+    | ForEachPlan
     """A workflow ready to run; it is shared by any number of runs at once, so nothing in it changes."""
 
     workflow: str

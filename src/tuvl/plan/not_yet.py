@@ -6,7 +6,6 @@ from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
 
 KINDS: Mapping[str, str] = {
     "MCP": "calls to MCP servers",
-    "ModelOp": "operations on data models",
     "HumanInTheLoop": "questions to a person",
     "Workflow": "workflows as steps",
     "ForEach": "steps for each item of a list",

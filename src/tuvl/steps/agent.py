@@ -14,12 +14,13 @@ from tuvl.agent.offer import Offer
 from tuvl.agent.outcome import OutcomeContract
 from tuvl.agent.prompt import autonomous_opening, untrusted
 from tuvl.agent.transcript import Transcript
+from tuvl.errors import StepError
 from tuvl.events.types import EventBody, ModelCallStarted
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
 from tuvl.llm.retrying import RetryingModel
 from tuvl.plan.model import AgentPlan
-from tuvl.steps.base import RunServices, StepFailure, StepResult, StepScope
+from tuvl.steps.base import FATAL_TYPES, RunServices, StepFailure, StepResult, StepScope
 from tuvl.tools.tool import ToolDispatch, ToolFailure, ToolOutcome
 from tuvl.tools.toolbox import Toolbox, ToolPolicy
 from tuvl.values import JsonObject
@@ -137,6 +138,10 @@ def _tool_dispatch(services: RunServices) -> ToolDispatch:
         result = await services.dispatch(ref, arguments)
         if result.failure is not None:
             failure = result.failure
+            if failure.type in FATAL_TYPES:
+                raise StepError(
+                    f"tool {ref!r}: {failure.message}", type=failure.type, detail=failure.detail
+                ) from failure.cause
             return ToolOutcome(
                 signal=result.signal,
                 failure=ToolFailure(

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from tuvl.clock import Clock
 from tuvl.control import RunControl
+from tuvl.data.sessions import StepData
 from tuvl.events.types import EventBody
 from tuvl.http.client import HttpClient
 from tuvl.llm.messages import ChatModel
@@ -41,6 +42,10 @@ class StepResult:
     """A Response step sets `output`, which may be `null`."""
     trace: tuple[JsonObject, ...] = ()
     iteration_count: int | None = None
+
+
+FATAL_TYPES = frozenset({"database_broken"})
+"""Types of failures that end an agent under any policy: what its tool did is not known, and no call can mend it."""
 
 
 class Dispatch(Protocol):
@@ -88,6 +93,8 @@ class StepScope:
     args: JsonObject | None = None
     trace: list[JsonObject] = field(default_factory=list)
     """What an agent does, appended as it happens: it survives when the step is cut off by a deadline."""
+    data: StepData | None = None
+    """The database sessions of this step, in its own transaction; `None` in runs without databases."""
 
     @property
     def public(self) -> JsonObject:

@@ -1,7 +1,8 @@
 """Functional steps with a node of the project: a Python function, called with a context of its own."""
 
+import asyncio
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tuvl.errors import StepError
 from tuvl.plan.model import FunctionalPlan
@@ -26,6 +27,7 @@ async def run_functional(scope: StepScope) -> StepResult:
         args=scope.args,
         principal=scope.services.principal,
         abort=scope.services.control.abort_signal,
+        open_session=_session_opener(scope, waits=not node.is_async),
     )
     if node.is_async:
         returned = await _await_node(node, node.function(ctx))
@@ -34,6 +36,16 @@ async def run_functional(scope: StepScope) -> StepResult:
         if inspect.isawaitable(returned):
             returned = await _await_node(node, returned)
     return _read_returned(node, returned)
+
+
+def _session_opener(scope: StepScope, *, waits: bool) -> Callable[[], object] | None:
+    data, writes = scope.data, scope.step.effects == "write"
+    if data is None:
+        return None
+    if waits:
+        loop = asyncio.get_running_loop()
+        return lambda: data.blocking_session(loop, writes=writes)
+    return lambda: data.node_session(writes=writes)
 
 
 _loaded: dict[tuple[str, str], LoadedNode] = {}
@@ -73,6 +85,9 @@ def _call_node(node: LoadedNode, ctx: NodeContext) -> object:
 
 def _failed(node: LoadedNode, error: BaseException) -> StepError:
     line = line_in(error, node.file)
+    if getattr(error, "connection_invalidated", False) is True:
+        message = f"node {node.name!r}: the connection to the database was lost; what was done is unknown"
+        return StepError(message, type="database_broken")
     detail: JsonObject = {"node": node.name, "exception": type(error).__name__, "line": line}
     where = f" (line {line})" if line else ""
     return StepError(f"node {node.name!r} raised {described(error)}{where}", type="node_error", detail=detail)

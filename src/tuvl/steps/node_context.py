@@ -1,8 +1,8 @@
 """What a node gets to see: its own copy of the context, key by key as it looks."""
 
 import threading
-from collections.abc import Iterator, Mapping
-from typing import NoReturn
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn
 
 from tuvl.errors import StepError
 from tuvl.principal import Principal
@@ -15,7 +15,7 @@ class NodeContext(Mapping[str, JsonValue]):
     A tool call's arguments are laid over it. Engine keys such as `_last_error` can be read by name and are not listed.
     """
 
-    __slots__ = ("_args", "_copies", "_hidden", "_params", "_values", "abort", "principal")
+    __slots__ = ("_args", "_copies", "_hidden", "_open_session", "_params", "_values", "abort", "principal")
 
     def __init__(
         self,
@@ -25,11 +25,13 @@ class NodeContext(Mapping[str, JsonValue]):
         args: JsonObject | None,
         principal: Principal,
         abort: threading.Event,
+        open_session: Callable[[], object] | None = None,
     ) -> None:
         self._values = values
         self._copies: dict[str, JsonValue] = {}
         self._params = params
         self._args = args
+        self._open_session = open_session
         self._hidden = None if args is None else "args"
         self.principal = principal
         """Who the run acts for."""
@@ -47,9 +49,15 @@ class NodeContext(Mapping[str, JsonValue]):
         return self._own("\0args", self._args or {})
 
     @property
-    def session(self) -> NoReturn:
-        """The database session, for projects with a data source."""
-        raise StepError("ctx.session is not available: this project has no data source", type="not_available")
+    def session(self) -> Any:
+        """The database session, in the transaction of the step, for projects with a data source.
+
+        An `async` node awaits its calls: it is SQLAlchemy's `AsyncSession`, which the engine commits. In another node
+        `execute`, `scalar` and `scalars` wait for their result.
+        """
+        if self._open_session is None:
+            raise StepError("ctx.session is not available: this project has no data source", type="not_available")
+        return self._open_session()
 
     def __getitem__(self, key: str) -> JsonValue:
         if key in self._copies:

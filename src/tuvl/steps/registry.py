@@ -11,6 +11,7 @@ from tuvl.plan.model import (
     FunctionalPlan,
     LogPlan,
     MatchPlan,
+    ModelOpPlan,
     ResponsePlan,
     SetPlan,
     WaitPlan,
@@ -21,6 +22,7 @@ from tuvl.steps.api_call import run_api_call
 from tuvl.steps.base import StepRunner
 from tuvl.steps.builtins import run_fail, run_log, run_set, run_wait
 from tuvl.steps.functional import run_functional
+from tuvl.steps.model_op import run_model_op
 from tuvl.steps.response import run_response
 from tuvl.steps.router import run_router
 
@@ -32,6 +34,7 @@ RUNNERS: Mapping[type[Action], StepRunner] = {
     FunctionalPlan: run_functional,
     LogPlan: run_log,
     MatchPlan: run_router,
+    ModelOpPlan: run_model_op,
     ResponsePlan: run_response,
     SetPlan: run_set,
     WaitPlan: run_wait,

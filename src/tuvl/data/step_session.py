@@ -1,0 +1,66 @@
+"""The session of one step: an SQLAlchemy session that the engine alone commits."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+from sqlalchemy import Executable, Result, ScalarResult
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+
+from tuvl.data.engines import WRITES
+
+Parameters: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""Values of a statement's parameters, as SQLAlchemy takes them."""
+
+
+class StepSession(AsyncSession):
+    """What an asynchronous node finds as `ctx.session`.
+
+    Its transaction is the step's: kept when the step leaves on anything but `error`, undone otherwise. For an inner
+    unit of work there is `begin_nested()`.
+    """
+
+    async def commit(self) -> NoReturn:
+        """Refuse: the transaction ends with the step."""
+        raise RuntimeError(
+            "ctx.session is committed by the engine when the step ends; `begin_nested()` makes a savepoint"
+        )
+
+    async def rollback(self) -> NoReturn:
+        """Refuse: the transaction ends with the step."""
+        raise RuntimeError(
+            "ctx.session is rolled back by the engine when the step leaves on `error`; raise, or return it"
+        )
+
+    async def finish(self) -> None:
+        """Commit; for the engine."""
+        await super().commit()
+
+    async def discard(self) -> None:
+        """Roll back what is not committed and let go of the connection; for the engine."""
+        await super().close()
+
+
+def open_session(engine: AsyncEngine, *, writes: bool) -> StepSession:
+    """Return a session; `writes` takes SQLite's one write lock at the first statement, not in the middle."""
+    return StepSession(engine.execution_options(**{WRITES: writes}), expire_on_commit=False)
+
+
+class BlockingSession:
+    """What a node that runs in a thread finds as `ctx.session`: the step's session, with calls that wait."""
+
+    def __init__(self, session: StepSession, loop: asyncio.AbstractEventLoop) -> None:
+        self._session = session
+        self._loop = loop
+
+    def execute(self, statement: Executable, parameters: Parameters | None = None) -> Result[Any]:
+        """Run a statement, e.g. `text("SELECT …")`, and return its buffered result."""
+        return asyncio.run_coroutine_threadsafe(self._session.execute(statement, parameters), self._loop).result()
+
+    def scalar(self, statement: Executable, parameters: Parameters | None = None) -> Any:
+        """Run a statement and return the first column of its first row, `None` when there is none."""
+        return asyncio.run_coroutine_threadsafe(self._session.scalar(statement, parameters), self._loop).result()
+
+    def scalars(self, statement: Executable, parameters: Parameters | None = None) -> ScalarResult[Any]:
+        """Run a statement and return the first column of its rows."""
+        return asyncio.run_coroutine_threadsafe(self._session.scalars(statement, parameters), self._loop).result()
