@@ -60,11 +60,7 @@ def compile_action(step: Step, workflow: WorkflowView, project: PlanProject) -> 
             return compile_autonomous(step, workflow, project)
         case ModelOpStep():
             return compile_model_op(step, workflow, project)
-        case WorkflowStep():
-            return _sub_workflow(step, project)
-        case ForEachStep():
-            return _for_each(step)
-        case McpStep() | HumanStep():
+        case McpStep() | HumanStep() | WorkflowStep() | ForEachStep():
             return UnavailablePlan()
         case _:
             assert_never(step)

@@ -224,26 +224,6 @@ class ResponsePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnavailablePlan:
-    """A step that can be written and checked, and not be run yet; a plan with one never starts."""
-
-
-Action: TypeAlias = (
-    FunctionalPlan
-    | SetPlan
-    | WaitPlan
-    | FailPlan
-    | LogPlan
-    | ApiCallPlan
-    | ConditionPlan
-    | MatchPlan
-    | WhenPlan
-    | ResponsePlan
-    | AgentPlan
-    | UnavailablePlan
-)
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOpPlan:
     """An operation on records of a data model; `models` are that model and those its relations lead to, by name.
 
@@ -264,26 +244,25 @@ class ModelOpPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubWorkflowPlan:
-    """Another workflow of the project as a step; its output goes to `output_key`."""
-
-    plan: "ExecutionPlan"
-    input: TemplateTree
-    output_key: str
+class UnavailablePlan:
+    """A step that can be written and checked, and not be run yet; a plan with one never starts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForEachPlan:
-    """The step `step`, once for each item of a list; the results go to `output_key`, in the list's order."""
-
-    items: TemplateTree
-    name: str
-    """Name under which the step sees its item."""
-    step: str
-    output_key: str
-    concurrency: int = 1
-    max_items: int = 100
-
+Action: TypeAlias = (
+    FunctionalPlan
+    | SetPlan
+    | WaitPlan
+    | FailPlan
+    | LogPlan
+    | ApiCallPlan
+    | ConditionPlan
+    | MatchPlan
+    | WhenPlan
+    | ResponsePlan
+    | AgentPlan
+    | ModelOpPlan
+    | UnavailablePlan
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,9 +281,6 @@ class StepPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionPlan:
-    | ModelOpPlan
-    | SubWorkflowPlan
-    | ForEachPlan
     """A workflow ready to run; it is shared by any number of runs at once, so nothing in it changes."""
 
     workflow: str
