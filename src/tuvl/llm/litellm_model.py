@@ -14,7 +14,8 @@ from tuvl.clock import Clock, SystemClock
 from tuvl.errors import ModelError
 from tuvl.http.retry_after import parse_retry_after
 from tuvl.llm.failures import bad_response, connection_failure, mask, status_failure, timeout_failure
-from tuvl.llm.messages import ModelReply, ModelRequest, Price, Usage
+from tuvl.llm.litellm_stream import ChunkStream, read_chunk_stream
+from tuvl.llm.messages import DeltaSink, ModelReply, ModelRequest, Price, Usage
 from tuvl.llm.pricing import table_price
 from tuvl.llm.settings import CallSettings, asks_for_json
 from tuvl.llm.wire import encode_message, encode_tool, parse_reply, read_json
@@ -67,12 +68,20 @@ class LiteLLMModel:
             raise
         except Exception as error:  # guest boundary: LiteLLM lets errors of a hundred providers' code out
             raise self._failure(litellm, error) from error
+        if request.on_delta is not None and isinstance(response, ChunkStream):
+            return await self._stream(litellm, response, request.on_delta)
         data = _plain(read_json(response.model_dump_json(exclude_none=True, warnings=False)))
         reply = parse_reply(data, model=self.name)
         return self._with_cost(litellm, response, reply)
 
     async def aclose(self) -> None:
         """The connections are LiteLLM's own; `close_connections` lets go of them all."""
+
+    async def _stream(self, litellm: ModuleType, stream: ChunkStream, sink: DeltaSink) -> ModelReply:
+        reply, used = await read_chunk_stream(
+            stream, sink, model=self.name, failure=lambda error: self._failure(litellm, _unwrapped(error))
+        )
+        return reply if used is None else self._with_cost(litellm, used, reply)
 
     def _arguments(self, litellm: ModuleType, request: ModelRequest) -> JsonObject:
         settings = self._settings
@@ -95,6 +104,8 @@ class LiteLLMModel:
             supported = litellm.get_supported_openai_params(model=settings.model)
             if "response_format" in (supported or ()):
                 arguments["response_format"] = {"type": "json_object"}
+        if request.on_delta is not None:
+            arguments.update(stream=True, stream_options={"include_usage": True})
         return {**arguments, **settings.extra}
 
     def _with_cost(self, litellm: ModuleType, response: object, reply: ModelReply) -> ModelReply:
@@ -120,6 +131,12 @@ class LiteLLMModel:
         if isinstance(error, litellm.ContextWindowExceededError):
             message = f"model {self.name!r} answered 400: {mask(text)}"
             return ModelError(message, type="context_overflow", retryable=False, status=400)
+        if _ANSWERED not in chain and (missing := self._missing_keys(litellm)):
+            return ModelError(
+                f"model {self.name!r} needs a key: set {' and '.join(missing)}, or `api_key` in its preset",
+                type="authentication",
+                retryable=False,
+            )
         if isinstance(status, int) and status >= 300 and (_ANSWERED in chain or not chain.keys() & _UNREADABLE):
             if _ANSWERED not in chain and chain.keys() & _NETWORK:
                 return connection_failure(self.name, "the connection to the provider failed")
@@ -127,6 +144,16 @@ class LiteLLMModel:
                 return timeout_failure(self.name, None)
             return status_failure(self.name, status, text, retry_after_s=_retry_after(error, self._clock.now()))
         return bad_response(self.name, f"LiteLLM could not make or read the call: {text}")
+
+    def _missing_keys(self, litellm: ModuleType) -> list[str]:
+        """Name the environment variables a provider wants and does not find; LiteLLM itself calls that a 500."""
+        if self._settings.api_key is not None:
+            return []
+        try:
+            found = litellm.validate_environment(model=self._settings.model, api_base=self._settings.api_base)
+        except Exception:  # noqa: BLE001 - guest boundary: this only helps to word another error
+            return []
+        return [str(name) for name in found.get("missing_keys") or ()]
 
 
 async def close_connections() -> None:
@@ -177,6 +204,12 @@ def _plain(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value
+
+
+def _unwrapped(error: Exception) -> Exception:
+    """Return the error of a broken stream without what LiteLLM puts around it for its own fallbacks."""
+    inside = getattr(error, "original_exception", None)
+    return inside if isinstance(inside, Exception) else error
 
 
 def _own_words(error: Exception) -> str:
