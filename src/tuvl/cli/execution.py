@@ -111,8 +111,9 @@ def _hand_over(result: RunResult, options: RunOptions, view: View, *, interrupte
     good = result.status == "completed"
     view.say(summary(document), mark="good" if good else "bad")
     why = reason(document)
-    if why is not None and not good:
-        view.say(why, mark="bad")
+    if why is not None:
+        # An abnormal end that was routed is no failure, yet nobody should have to open the document to learn of it.
+        view.say(f"on the way, {why}" if good else why, mark="bad")
     if interrupted:
         return INTERRUPTED
     return result.exit_code if delivered else result.exit_code or 1
