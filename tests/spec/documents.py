@@ -244,6 +244,7 @@ SCRIPT: list[JsonValue] = [
         "usage": {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7, "cached_input_tokens": 1, "cost_usd": 0.1},
         "finish_reason": "tool_calls",
         "delay_s": 0,
+        "word_delay_s": 0.1,
         "provider": {"thinking": "hm"},
         "model": "m",
         "request": {"digest": "abc"},

@@ -1,7 +1,7 @@
 """Response bodies, decompressed under a cap: a small body that unpacks to a huge one never exists in memory."""
 
 import zlib
-from collections.abc import AsyncIterable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 
 from tuvl.http.fault import HttpFault
 
@@ -18,20 +18,24 @@ async def read_body(chunks: AsyncIterable[bytes], *, encoding: str | None, max_b
     Raises `HttpFault`: `response_too_large` past `max_bytes` at any layer, `bad_response` for an encoding or data
     that cannot be read.
     """
-    layers = _layers(encoding, max_bytes)
     body = bytearray()
-    async for chunk in chunks:
-        _extend(body, _through(layers, chunk), max_bytes)
-    for layer in layers:
-        layer.require_end()
+    async for piece in decoded(chunks, encoding=encoding, max_bytes=max_bytes):
+        body += piece
     return bytes(body)
 
 
-def _extend(body: bytearray, pieces: Iterable[bytes], max_bytes: int) -> None:
-    for piece in pieces:
-        body += piece
-        if len(body) > max_bytes:
-            raise _too_large(max_bytes)
+async def decoded(chunks: AsyncIterable[bytes], *, encoding: str | None, max_bytes: int) -> AsyncIterator[bytes]:
+    """Yield a body decompressed, as it comes; raises as `read_body` does."""
+    layers = _layers(encoding, max_bytes)
+    size = 0
+    async for chunk in chunks:
+        for piece in _through(layers, chunk):
+            size += len(piece)
+            if size > max_bytes:
+                raise _too_large(max_bytes)
+            yield piece
+    for layer in layers:
+        layer.require_end()
 
 
 def _through(layers: "list[_Inflater]", chunk: bytes) -> Iterable[bytes]:

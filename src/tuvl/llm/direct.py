@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.errors import ModelError
 from tuvl.http.client import HttpClient
+from tuvl.http.decoding import decoded, read_body
 from tuvl.http.fault import HttpFault
 from tuvl.http.message import HttpReply, HttpRequest
 from tuvl.http.retry_after import parse_retry_after
+from tuvl.llm.event_stream import read_event_stream
 from tuvl.llm.failures import bad_response, connection_failure, mask, status_failure, timeout_failure
-from tuvl.llm.messages import Message, ModelReply, ModelRequest, Price, ToolSpec
+from tuvl.llm.messages import DeltaSink, Message, ModelReply, ModelRequest, Price, ToolSpec
 from tuvl.llm.settings import CallSettings, asks_for_json
 from tuvl.llm.wire import encode_message, encode_tool, parse_reply, read_json
 from tuvl.values import JsonObject, JsonValue
@@ -50,9 +53,31 @@ class DirectModel:
         """Make one call; raises `ModelError`."""
         sending = HttpRequest(method="POST", url=self._url, headers=self._headers, body=self._body(request))
         try:
+            if request.on_delta is not None:
+                sending = replace(sending, headers={**self._headers, "accept": "text/event-stream, application/json"})
+                return await self._stream(sending, request.on_delta)
             reply = await self._http.send(sending, policy=None, max_bytes=MAX_REPLY_BYTES)
         except HttpFault as fault:
             raise self._failure(fault) from fault
+        return self._read(reply)
+
+    async def aclose(self) -> None:
+        """The connections are the HTTP client's."""
+
+    async def _stream(self, sending: HttpRequest, sink: DeltaSink) -> ModelReply:
+        """Read the reply as it comes; a server that does not stream, or refuses, answers whole."""
+        stream = await self._http.open(sending, policy=None)
+        try:
+            encoding = stream.headers.get("content-encoding")
+            if stream.status == 200 and "text/event-stream" in stream.headers.get("content-type", ""):
+                body = decoded(stream.chunks(), encoding=encoding, max_bytes=MAX_REPLY_BYTES)
+                return await read_event_stream(body, sink, model=self.name)
+            whole = await read_body(stream.chunks(), encoding=encoding, max_bytes=MAX_REPLY_BYTES)
+        finally:
+            await stream.aclose()
+        return self._read(HttpReply(status=stream.status, reason="", headers=stream.headers, body=whole))
+
+    def _read(self, reply: HttpReply) -> ModelReply:
         text = reply.body.decode("utf-8-sig", errors="replace")
         if not 200 <= reply.status < 300:
             raise self._refusal(reply, text)
@@ -62,15 +87,16 @@ class DirectModel:
             raise bad_response(self.name, "the reply is not JSON", status=reply.status) from None
         return parse_reply(data, model=self.name)
 
-    async def aclose(self) -> None:
-        """The connections are the HTTP client's."""
-
     def _body(self, request: ModelRequest) -> bytes:
         """Write the request. The history is most of it and only grows, so each message is written once."""
         head: JsonObject = {"model": self._settings.model, **self._settings.parameters(request)}
         if request.json_answer and asks_for_json(request.messages):
             head["response_format"] = {"type": "json_object"}
         head.update(self._extra)
+        if request.on_delta is not None:
+            head["stream"] = True
+            # Without being asked, providers leave out of a stream what it used.
+            head.setdefault("stream_options", {"include_usage": True})
         parts = [_dump(head)[:-1], b',"messages":[', b",".join(self._history.of(request.messages)), b"]"]
         if request.tools:
             parts += [b',"tools":', self._tools_text(request.tools)]

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import sys
 import threading
 import warnings
 from dataclasses import replace
@@ -18,7 +19,7 @@ from tuvl.llm.litellm_stream import ChunkStream, read_chunk_stream
 from tuvl.llm.messages import DeltaSink, ModelReply, ModelRequest, Price, Usage
 from tuvl.llm.pricing import table_price
 from tuvl.llm.settings import CallSettings, asks_for_json
-from tuvl.llm.wire import encode_message, encode_tool, parse_reply, read_json
+from tuvl.llm.wire import encode_message, encode_tool, error_reply, parse_reply, read_json
 from tuvl.values import JsonObject, JsonValue
 
 _OFFLINE = {
@@ -79,9 +80,20 @@ class LiteLLMModel:
 
     async def _stream(self, litellm: ModuleType, stream: ChunkStream, sink: DeltaSink) -> ModelReply:
         reply, used = await read_chunk_stream(
-            stream, sink, model=self.name, failure=lambda error: self._failure(litellm, _unwrapped(error))
+            stream, sink, model=self.name, failure=lambda error: self._stream_failure(litellm, error)
         )
         return reply if used is None else self._with_cost(litellm, used, reply)
+
+    def _stream_failure(self, litellm: ModuleType, error: Exception) -> ModelError:
+        """Sort the error of a stream that had begun: one that the provider sent in it, or a lost connection."""
+        inside = getattr(error, "original_exception", None)  # LiteLLM wraps it for fallbacks of its own
+        chain = _chain(error) | (_chain(inside) if isinstance(inside, Exception) else {})
+        sent = getattr(chain.get("APIError"), "body", None)
+        if sent:
+            return error_reply({"error": sent}, self.name)
+        if chain.keys() & _NETWORK or _ENDED_EARLY in str(error):
+            return connection_failure(self.name, "the stream ended before the reply did")
+        return self._failure(litellm, inside if isinstance(inside, Exception) else error)
 
     def _arguments(self, litellm: ModuleType, request: ModelRequest) -> JsonObject:
         settings = self._settings
@@ -181,7 +193,12 @@ def _litellm() -> ModuleType:
                 warnings.simplefilter("ignore")
                 module = import_module("litellm")
             vars(module).update(
-                suppress_debug_info=True, turn_off_message_logging=True, drop_params=False, modify_params=False
+                suppress_debug_info=True,
+                turn_off_message_logging=True,
+                drop_params=False,
+                modify_params=False,
+                # A model may say the same thing many times over; how much it may say is the engine's to bound.
+                REPEATED_STREAMING_CHUNK_LIMIT=sys.maxsize,
             )
             for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -204,12 +221,6 @@ def _plain(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value
-
-
-def _unwrapped(error: Exception) -> Exception:
-    """Return the error of a broken stream without what LiteLLM puts around it for its own fallbacks."""
-    inside = getattr(error, "original_exception", None)
-    return inside if isinstance(inside, Exception) else error
 
 
 def _own_words(error: Exception) -> str:
@@ -249,6 +260,9 @@ _NETWORK = frozenset(
         "WriteError",
     }
 )
+
+_ENDED_EARLY = "Stream ended before a finish_reason"
+"""How LiteLLM says that a stream broke off without an error."""
 
 _UNREADABLE = frozenset(
     {"AttributeError", "IndexError", "JSONDecodeError", "KeyError", "TypeError", "ValidationError", "ValueError"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from tuvl.values import JsonObject, JsonValue
 
@@ -90,6 +90,31 @@ class ModelReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextPiece:
+    """The next characters of a reply's text. The pieces of a reply, joined, are its text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallNamed:
+    """The reply asks for this tool; the arguments are still being written."""
+
+    name: str
+
+
+Delta: TypeAlias = TextPiece | CallNamed
+
+
+class DeltaSink(Protocol):
+    """Takes a reply piece by piece while the model writes it. What it raises fails the call as it is."""
+
+    async def __call__(self, delta: Delta) -> None:
+        """Take the next piece; the reply waits meanwhile."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One call. `messages` is the live history: a model reads it during the call and keeps no reference."""
 
@@ -99,6 +124,8 @@ class ModelRequest:
     temperature: float | None = None
     json_answer: bool = False
     """Ask the provider for a JSON object, where it can be asked."""
+    on_delta: DeltaSink | None = None
+    """Takes the pieces of the reply as they come, from a model that can give them; the reply itself stays whole."""
 
 
 class ChatModel(Protocol):

@@ -7,7 +7,7 @@ from tuvl.errors import ConfigError, ModelError, UsageError
 from tuvl.llm.conversation import Fingerprint, Fingerprinter, digests_of
 from tuvl.llm.messages import ModelReply, ModelRequest, Price
 from tuvl.llm.script import ScriptedReply, parse_script
-from tuvl.llm.scripted import play
+from tuvl.llm.scripted import play, speak
 from tuvl.redaction import redact
 from tuvl.source.loading import load_data
 from tuvl.values import JsonObject, JsonValue, canonical, shorten
@@ -85,7 +85,10 @@ class ReplayModel:
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Give the recorded reply; raises `ModelError`, the recorded one or a mismatch."""
         entry = self._replay.take(self._name, self._fingerprinter.of(request))
-        return play(entry.reply, model=self._name, turn=entry.number)
+        reply = play(entry.reply, model=self._name, turn=entry.number)
+        if request.on_delta is not None:
+            await speak(reply, request.on_delta)
+        return reply
 
     async def aclose(self) -> None:
         """Nothing is held."""

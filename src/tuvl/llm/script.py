@@ -20,6 +20,7 @@ _REPLY_FIELDS = (
     "usage",
     "finish_reason",
     "delay_s",
+    "word_delay_s",
     "error",
     "provider",
     "model",
@@ -68,6 +69,7 @@ class ScriptedReply:
     usage: Usage | None = None
     finish_reason: FinishReason | None = None
     delay_s: float = 0.0
+    word_delay_s: float = 0.0
     failure: ScriptedFailure | None = None
     when: When | None = None
     provider: JsonObject | None = None
@@ -117,6 +119,7 @@ def _reply(item: JsonValue, where: str) -> ScriptedReply:
         usage=_usage(entry["usage"], where) if entry.get("usage") is not None else None,
         finish_reason=cast(FinishReason | None, _choice(entry, "finish_reason", where, get_args(FinishReason))),
         delay_s=_number(entry, "delay_s", where) or 0.0,
+        word_delay_s=_number(entry, "word_delay_s", where) or 0.0,
         failure=failure,
         when=_when(entry["when"], where) if entry.get("when") is not None else None,
         provider=provider if isinstance(provider, dict) else None,

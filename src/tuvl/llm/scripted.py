@@ -1,10 +1,11 @@
 """`provider: scripted`: a model that answers from a script. For tests, demos, CI and a first run without a key."""
 
+import re
 from collections.abc import Sequence
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.errors import ModelError
-from tuvl.llm.messages import Message, ModelReply, ModelRequest, Price, ToolCall
+from tuvl.llm.messages import CallNamed, DeltaSink, Message, ModelReply, ModelRequest, Price, TextPiece, ToolCall
 from tuvl.llm.script import RETRYABLE, ScriptedReply
 
 
@@ -50,7 +51,10 @@ class ScriptedModel:
         scripted = self._next(request)
         if scripted.delay_s:
             await self._clock.sleep(scripted.delay_s)
-        return play(scripted, model=self._name, turn=self._turn)
+        reply = play(scripted, model=self._name, turn=self._turn)
+        if request.on_delta is not None:
+            await speak(reply, request.on_delta, pause_s=scripted.word_delay_s, clock=self._clock)
+        return reply
 
     async def aclose(self) -> None:
         """Nothing is held."""
@@ -96,6 +100,19 @@ def play(scripted: ScriptedReply, *, model: str, turn: int) -> ModelReply:
         model=model,
     )
 
+
+async def speak(reply: ModelReply, sink: DeltaSink, *, pause_s: float = 0.0, clock: Clock | None = None) -> None:
+    """Give a reply to a sink word by word, with so many seconds before each but the first."""
+    text = reply.message.content or ""
+    for number, word in enumerate(_BETWEEN_WORDS.split(text) if text else ()):
+        if number and pause_s and clock is not None:
+            await clock.sleep(pause_s)
+        await sink(TextPiece(text=word))
+    for call in reply.message.tool_calls:
+        await sink(CallNamed(name=call.name))
+
+
+_BETWEEN_WORDS = re.compile(r"(?<=\s)(?=\S)")
 
 _NOTHING: dict[str, None] = {}
 

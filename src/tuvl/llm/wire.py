@@ -84,7 +84,7 @@ def parse_reply(data: JsonValue, *, model: str) -> ModelReply:
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices:
         if data.get("error"):
-            raise _error_reply(data, model)
+            raise error_reply(data, model)
         raise bad_response(model, "the reply holds no choice", status=200)
     choice = choices[0]
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -113,13 +113,37 @@ def parse_reply(data: JsonValue, *, model: str) -> ModelReply:
     )
 
 
-def _error_reply(data: JsonObject, model: str) -> ModelError:
-    """Some gateways answer 200 and put the real status, or none, into the body."""
+def error_reply(data: JsonObject, model: str) -> ModelError:
+    """Read an error that came under status 200; some gateways put the real status, or none, into the body."""
     error = data["error"]
-    code = error.get("code") if isinstance(error, dict) else None
-    if isinstance(code, int) and 400 <= code < 600:
-        return status_failure(model, code, dump_json(data))
-    return bad_response(model, f"error in place of a reply: {error_text(dump_json(data))}", status=200)
+    code, kind = (error.get("code"), error.get("type")) if isinstance(error, dict) else (None, None)
+    status = _status(code)
+    if status is not None:
+        return status_failure(model, status, dump_json(data))
+    reason = f"error in place of a reply: {error_text(dump_json(data))}"
+    for name in (code, kind):
+        if isinstance(name, str) and name in _PASSING:
+            return ModelError(f"model {model!r}: {reason}", type=_PASSING[name], retryable=True, status=200)
+    return bad_response(model, reason, status=200)
+
+
+def _status(code: JsonValue) -> int | None:
+    if isinstance(code, str) and code.isdecimal():
+        code = int(code)
+    return code if isinstance(code, int) and 400 <= code < 600 else None
+
+
+_PASSING: Mapping[str, str] = {
+    "api_error": "server_error",
+    "internal_error": "server_error",
+    "internal_server_error": "server_error",
+    "overloaded_error": "server_error",
+    "rate_limit_error": "rate_limited",
+    "rate_limit_exceeded": "rate_limited",
+    "server_error": "server_error",
+    "service_unavailable": "server_error",
+}
+"""Names of errors that may pass, where no status tells."""
 
 
 def _empty(value: JsonValue) -> bool:
@@ -138,21 +162,22 @@ def _content(message: JsonObject) -> str | None:
     if isinstance(content, str):
         text: str | None = content
     elif isinstance(content, list):
-        text = "".join(_part(part) for part in content)
+        text = "".join(part_text(part) for part in content)
     else:
         text = None
     refusal = message.get("refusal")
     if not text and isinstance(refusal, str) and refusal:
         text = refusal
-    return text if text is None or text.isascii() else _sound(text)
+    return text if text is None or text.isascii() else sound_text(text)
 
 
-def _sound(text: str) -> str:
+def sound_text(text: str) -> str:
     """Replace lone surrogates, which some models make of half an emoji and no store takes."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _part(part: JsonValue) -> str:
+def part_text(part: JsonValue) -> str:
+    """Return the text of one part of a content that is a list; empty for a part that is no text."""
     if isinstance(part, str):
         return part
     if isinstance(part, dict) and part.get("type", "text") in {"text", "output_text"}:
@@ -218,10 +243,13 @@ def _count(value: JsonValue) -> int:
     return int(value) if math.isfinite(value) and value > 0 else 0
 
 
+# NaN and infinities are not JSON; as null they are ignored wherever they stand.
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
+
+
 def read_json(text: str) -> JsonValue:
     """Read a reply's body; raises `ValueError`."""
     try:
-        # NaN and infinities are not JSON; as null they are ignored wherever they stand.
-        return cast(JsonValue, json.loads(text, parse_constant=lambda _: None))
+        return cast(JsonValue, _DECODER.decode(text))
     except RecursionError:
         raise ValueError("nested too deeply") from None

@@ -104,6 +104,8 @@ class ScriptedReply(Ruled):
     """Why the reply ended; default `tool_calls` with calls, else `stop`."""
     delay_s: NonNegative = 0.0
     """Seconds before the reply."""
+    word_delay_s: NonNegative = 0.0
+    """Seconds between its words, where the agent has `stream: true`."""
     error: ScriptedError | None = None
     """A failure instead of a reply."""
     provider: Tree | None = None
