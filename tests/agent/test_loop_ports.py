@@ -175,7 +175,7 @@ async def test_an_observer_can_veto_a_call():
 async def test_heartbeats_come_while_a_call_is_in_flight_and_never_after():
     beats, enough = [], asyncio.Event()
 
-    def beat():
+    def beat(_elapsed_s):
         beats.append(1)
         if len(beats) == 3:
             enough.set()

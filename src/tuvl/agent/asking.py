@@ -67,7 +67,7 @@ class Asker:
         except ModelError as error:
             if error.type != "context_overflow" or not await history.recover():
                 raise
-        return await self.model.complete(replace(request, messages=history.messages))
+        return await self.model.complete(replace(request, messages=await history.ready()))
 
     async def _count(
         self, request: ModelRequest, reply: ModelReply, history: History, turn: int, duration_ms: float

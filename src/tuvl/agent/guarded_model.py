@@ -1,13 +1,20 @@
 """A model with what surrounds each of its calls: reservation, veto, heartbeat. Each is a `ChatModel` around another."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tuvl.agent.ports import RequestObserver, WorkReservation
 from tuvl.clock import Clock
 from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price
+from tuvl.llm.retrying import NeedsPreparation
+from tuvl.tools.heartbeat import beating
+
+SETTLE_S = 5.0
+"""How long a cancelled call waits for its reservation to be given back, in seconds."""
+
+_log = logging.getLogger("tuvl.agent")
 
 
 @dataclass(kw_only=True)
@@ -30,6 +37,11 @@ class ModelAround:
         """Pass the call on."""
         return await self.inner.complete(request)
 
+    async def prepare(self) -> None:
+        """Get the inner model ready, where it has something to load first."""
+        if isinstance(self.inner, NeedsPreparation):
+            await self.inner.prepare()
+
     async def aclose(self) -> None:
         """Close the inner model."""
         await self.inner.aclose()
@@ -49,12 +61,23 @@ class ReservedModel(ModelAround):
         await self.reservation.reserve(request)
         try:
             reply = await self.inner.complete(request)
-        except BaseException:
+        except asyncio.CancelledError:
+            await self._give_back(request)
+            raise
+        except Exception:
             await self.reservation.refund(request, None)
             raise
         if reply.usage is not None:
             await self.reservation.refund(request, reply.usage)
         return reply
+
+    async def _give_back(self, request: ModelRequest) -> None:
+        """Refund a cancelled call: whoever cancels does not wait long, and hears of nothing else."""
+        try:
+            async with asyncio.timeout(SETTLE_S):
+                await self.reservation.refund(request, None)
+        except Exception:  # noqa: BLE001 - the cancellation must pass on, whatever the quota's keeper raises
+            _log.warning("the reservation of a cancelled model call was not given back", exc_info=True)
 
 
 @dataclass(kw_only=True)
@@ -74,27 +97,11 @@ class HeartbeatModel(ModelAround):
     """Gives a sign of life while a call is in flight."""
 
     every_s: float
-    beat: Callable[[], None]
+    beat: Callable[[float], None]
+    """Gets the seconds that the call has taken so far."""
     clock: Clock
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Make the call, beating."""
         async with beating(self.every_s, self.beat, self.clock):
             return await self.inner.complete(request)
-
-
-@asynccontextmanager
-async def beating(every_s: float, beat: Callable[[], None], clock: Clock) -> AsyncIterator[None]:
-    """Call `beat` every so many seconds while the block runs, and never after it."""
-
-    async def pulse() -> None:
-        while True:
-            await clock.sleep(every_s)
-            beat()
-
-    task = asyncio.ensure_future(pulse())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait((task,))  # unlike `await task`, tells a cancellation of ours from one of the caller

@@ -59,6 +59,10 @@ class History:
         notice = conclusion.notice(turn) if conclusion else None
         if notice is not None:
             self.append(notice)
+        return await self.ready()
+
+    async def ready(self) -> Sequence[Message]:
+        """Return what is sent of the history as it is now: trimmed, in its limits."""
         messages = await self._trimmed()
         self._check_limits(messages)
         return messages

@@ -8,6 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from tuvl.agent.exits import BudgetExceeded
 from tuvl.clock import Clock
@@ -19,16 +20,50 @@ from tuvl.tools.result import Observation
 from tuvl.tools.toolbox import RequestedCall
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Tokens and US dollars that may be used in all, and the meter that counts them; `None` is off.
+
+    What a run starts inside itself spends from the budgets around it, too. `tokens_field` and `cost_field` are how
+    the author set the bounds.
+    """
+
+    meter: Meter
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    tokens_field: str = "limits.max_tokens"
+    cost_field: str = "limits.max_cost_usd"
+
+    @classmethod
+    def of_run(cls, limits: RunLimits, meter: Meter) -> "Budget":
+        """Return the budget of a whole run."""
+        return cls(meter=meter, max_tokens=limits.max_tokens, max_cost_usd=limits.max_cost_usd)
+
+
 class Bounds:
     """Counts what one agent run uses against what it may use."""
 
     def __init__(
-        self, limits: AgentLimits, run_limits: RunLimits, *, meter: Meter, run_meter: Meter, clock: Clock
+        self,
+        limits: AgentLimits,
+        run_limits: RunLimits,
+        *,
+        meter: Meter,
+        run_meter: Meter,
+        clock: Clock,
+        outer: Sequence[Budget] = (),
     ) -> None:
         self.limits = limits
         self.meter = meter
-        self._run_limits = run_limits
-        self._run_meter = run_meter
+        own = Budget(
+            meter=meter,
+            max_tokens=limits.token_budget,
+            max_cost_usd=limits.cost_budget_usd,
+            tokens_field="token_budget",
+            cost_field="cost_budget_usd",
+        )
+        self.budgets: tuple[Budget, ...] = (own, Budget.of_run(run_limits, run_meter), *outer)
+        """The agent's own budget, its run's, and those that the run was started within."""
         self._clock = clock
         self._started = clock.monotonic()
         self._calls = 0
@@ -37,7 +72,7 @@ class Bounds:
 
     def require_price(self, model: ChatModel) -> None:
         """Refuse a cost bound that could never trip, before the first call."""
-        capped = self.limits.cost_budget_usd is not None or self._run_limits.max_cost_usd is not None
+        capped = any(budget.max_cost_usd is not None for budget in self.budgets)
         if capped and model.price is None:
             raise StepError(
                 f"a cost bound is set, but the price of model {model.name!r} is unknown; give its preset a `price:`",
@@ -47,12 +82,11 @@ class Bounds:
 
     def check_turn_start(self) -> None:
         """Test every budget before a model call; raises `BudgetExceeded`."""
-        limits, run = self.limits, self._run_limits
-        _check("token_budget", limits.token_budget, self.meter.total_tokens)
-        _check("limits.max_tokens", run.max_tokens, self._run_meter.total_tokens)
-        _check("cost_budget_usd", limits.cost_budget_usd, self.meter.priced_cost_usd)
-        _check("limits.max_cost_usd", run.max_cost_usd, self._run_meter.priced_cost_usd)
-        _check("max_wall_clock_s", limits.max_wall_clock_s, self._clock.monotonic() - self._started)
+        for budget in self.budgets:
+            _check(budget.tokens_field, budget.max_tokens, budget.meter.total_tokens)
+        for budget in self.budgets:
+            _check(budget.cost_field, budget.max_cost_usd, budget.meter.priced_cost_usd)
+        _check("max_wall_clock_s", self.limits.max_wall_clock_s, self._clock.monotonic() - self._started)
 
     def check_after_call(self) -> None:
         """Test the budgets right after a reply, where `budget_check: after_call` asks for it."""

@@ -1,5 +1,8 @@
 """What happened in one agent run, in order: assistant turns, calls, results. Kept for the trace of an abnormal end."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from tuvl.agent.decide import CallTools, NextMove
 from tuvl.agent.exits import Exit
 from tuvl.llm.messages import ModelReply, Usage
@@ -9,10 +12,19 @@ from tuvl.tools.toolbox import RequestedCall
 from tuvl.values import JsonObject, JsonValue
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Masks:
+    """What is masked before it is recorded: what the model says, and what its tools answer; `None` masks nothing."""
+
+    said: Callable[[JsonValue], JsonValue] | None = None
+    observed: Callable[[JsonValue], JsonValue] | None = None
+
+
 class Transcript:
     """The trace of one agent run; every call in it has exactly one result once it is closed."""
 
-    def __init__(self, step_id: str, entries: list[JsonObject] | None = None) -> None:
+    def __init__(self, step_id: str, entries: list[JsonObject] | None = None, *, masks: Masks | None = None) -> None:
+        self._masks = masks or Masks()
         self.entries: list[JsonObject] = [] if entries is None else entries
         self._step_id = step_id
         self._open: dict[str, str] = {}
@@ -23,29 +35,29 @@ class Transcript:
         """Record an assistant turn as it came, arguments raw."""
         self.turn = turn
         entry: JsonObject = {
-            "content": reply.message.content,
+            "content": self._said(reply.message.content),
             "finish_reason": reply.finish_reason,
-            "usage": {
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-                "total_tokens": usage.total_tokens,
-                "cost_usd": usage.cost_usd,
-                "estimated": usage.estimated,
-            },
+            "usage": _usage(usage),
             "duration_ms": round(duration_ms, 3),
         }
         if reply.message.tool_calls:
             entry["tool_calls"] = [
-                {"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.message.tool_calls
+                {"id": call.id, "name": call.name, "arguments": self._said(call.arguments)}
+                for call in reply.message.tool_calls
             ]
         self._add("assistant", entry)
+
+    def summarized(self, messages: int, usage: Usage, duration_ms: float) -> None:
+        """Record that so many messages were folded into a summary, and what the call for it used."""
+        self._add("compaction", {"messages": messages, "usage": _usage(usage), "duration_ms": round(duration_ms, 3)})
 
     def move(self, move: NextMove) -> None:
         """Record the calls that a turn asks for, with the ids under which they are answered."""
         if isinstance(move, CallTools):
             for call in move.calls:
                 self._open[call.id] = call.name
-                entry: JsonObject = {"call_id": call.id, "tool": call.name, "arguments": call.arguments.values}
+                entry: JsonObject = {"call_id": call.id, "tool": call.name}
+                entry["arguments"] = self._said(call.arguments.values)
                 if call.arguments.problem is not None:
                     entry["problem"] = call.arguments.problem
                 self._add("tool_call", entry)
@@ -68,12 +80,15 @@ class Transcript:
         }
         if observation.duplicate:
             entry["duplicate"] = True
+        if observation.approval is not None:
+            entry["approval"] = {"approved": observation.approval.approved, "by": observation.approval.by}
         if observation.failure is not None:
-            entry["error"] = {
+            error: JsonObject = {
                 "type": observation.failure.type,
                 "message": redact(observation.failure.message),
                 "detail": observation.failure.detail,
             }
+            entry["error"] = error if self._masks.observed is None else self._masks.observed(error)
         self._add("tool_result", entry)
 
     def close(self, ended: Exit) -> None:
@@ -93,5 +108,18 @@ class Transcript:
             self._add("tool_result", {**entry, "truncated": False, "unanswered": said})
         self._open.clear()
 
+    def _said(self, value: JsonValue) -> JsonValue:
+        return value if self._masks.said is None else self._masks.said(value)
+
     def _add(self, type: str, entry: dict[str, JsonValue]) -> None:
         self.entries.append({"step": self._step_id, "type": type, "iteration": self.turn, **entry})
+
+
+def _usage(usage: Usage) -> JsonObject:
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "total_tokens": usage.total_tokens,
+        "cost_usd": usage.cost_usd,
+        "estimated": usage.estimated,
+    }

@@ -74,9 +74,9 @@ class LiveStatus:
         """Follow one event."""
         with self._lock:
             self._progress.follow(event)
-            if isinstance(event.body, StepFinished):
-                progress = self._progress
-                line = step_line(progress.step, event.body, turns=progress.turn, tool_calls=progress.tool_calls)
+            if isinstance(event.body, StepFinished) and not _of_an_item(event):
+                ended = self._progress.ended(event)
+                line = step_line(ended.id, event.body, turns=ended.turn, tool_calls=ended.tool_calls)
                 self._print(line, "bad" if event.body.signal in RESERVED_EXITS else "good")
             else:
                 self._repaint()
@@ -145,9 +145,11 @@ class PlainLines:
         match event.body:
             case Iteration() as body:
                 calls = count(body.tool_calls, "tool call")
-                self.say(f"{progress.step}: turn {body.iteration} · {calls} · {count(progress.tokens, 'token')}")
-            case StepFinished() as body:
-                self.say(step_line(progress.step, body, turns=progress.turn, tool_calls=progress.tool_calls))
+                said = f"turn {body.iteration} · {calls} · {count(progress.tokens, 'token')}"
+                self.say(f"{event.step_id}: {said}")
+            case StepFinished() as body if not _of_an_item(event):
+                ended = progress.ended(event)
+                self.say(step_line(ended.id, body, turns=ended.turn, tool_calls=ended.tool_calls))
             case _:
                 pass
 
@@ -209,6 +211,11 @@ def view_for(stream: TextIO, environ: Mapping[str, str]) -> View:
     if not stream.isatty() or environ.get("TERM", "") in {"", "dumb"}:
         return PlainLines(stream)
     return LiveStatus(stream, colour=not environ.get("NO_COLOR"))
+
+
+def _of_an_item(event: Event) -> bool:
+    """Whether an event belongs to one item of a list: a line for each would bury the rest."""
+    return "[" in (event.step_id or "")
 
 
 def _in_ascii(line: str) -> str:

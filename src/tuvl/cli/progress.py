@@ -1,12 +1,17 @@
 """Where a run stands, as its events tell it; pure."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import assert_never
 
 from tuvl.cli.wording import cost, count, seconds
 from tuvl.events.types import (
     AgentEnded,
+    ApprovalDecided,
+    ApprovalRequested,
     Event,
+    Heartbeat,
     Iteration,
     ModelCallStarted,
     RunFinished,
@@ -17,62 +22,121 @@ from tuvl.events.types import (
     ToolCallStarted,
 )
 
+_ITEM = re.compile(r"\[\d+\]$")
+
+
+@dataclass(slots=True)
+class StepProgress:
+    """What one execution of a step, and of those inside it, has done so far."""
+
+    id: str = ""
+    turn: int = 0
+    tool_calls: int = 0
+
 
 @dataclass(slots=True)
 class Progress:
     """The step a run is in, what it does there, and what the run has used so far."""
 
     workflow: str = ""
-    step: str = ""
-    turn: int = 0
     doing: str = ""
-    tool_calls: int = 0
-    """Of the step, as `turn`."""
-    tokens: int = 0
-    """Of the run, as `cost_usd`; a cost is `None` when one call had no known price."""
-    cost_usd: float | None = 0.0
+    _open: list[StepProgress] = field(default_factory=list)
+    """Steps that have begun and not ended, the outermost first."""
+    _ended: StepProgress = field(default_factory=StepProgress)
+    _used: dict[str, Iteration] = field(default_factory=dict)
+    """What each agent has used in its execution that goes on."""
     _tokens_before: int = 0
     _cost_before: float | None = 0.0
 
+    @property
+    def current(self) -> StepProgress:
+        """The innermost step that goes on; between steps the one that ended last."""
+        return self._open[-1] if self._open else self._ended
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the run."""
+        return self._tokens_before + sum(used.tokens_used for used in self._used.values())
+
+    @property
+    def cost_usd(self) -> float | None:
+        """US dollars of the run; `None` when one call had no known price."""
+        costs = [self._cost_before, *(used.cost_usd for used in self._used.values())]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
     def follow(self, event: Event) -> None:
         """Take in one event."""
-        body = event.body
+        body, step = event.body, event.step_id or ""
         match body:
             case RunStarted():
                 self.workflow = body.workflow
             case StepStarted():
-                self._begin(event.step_id or "")
+                self._open.append(StepProgress(step))
+                self.doing = ""
             case ModelCallStarted():
-                self.turn = body.iteration
+                self._begun(step).turn = body.iteration
                 self.doing = "thinking" if body.attempt <= 1 else f"attempt {body.attempt}"
             case ToolCallStarted():
-                self.turn, self.doing = body.iteration, body.tool
-                self.tool_calls += 1
+                begun = self._begun(step)
+                begun.turn, self.doing = body.iteration, body.tool
+                begun.tool_calls += 1
             case Iteration():
-                self._count(body)
-            case ToolCallFinished() | AgentEnded() | StepFinished() | RunFinished():
+                self._begun(step).turn = body.iteration
+                if self._counts(step):
+                    self._used[step] = body
+            case ApprovalRequested():
+                self.doing = f"waiting for approval of {body.tool}"
+            case AgentEnded():
+                self._settle(step)
+            case StepFinished():
+                self._end(step)
+            case ToolCallFinished() | ApprovalDecided() | RunFinished():
                 self.doing = ""
+            case Heartbeat():
+                pass
             case _:
                 assert_never(body)
 
-    def _begin(self, step: str) -> None:
-        # An agent reports the totals of one execution; the run's are those before it and its own.
-        self._tokens_before, self._cost_before = self.tokens, self.cost_usd
-        self.step, self.turn, self.doing, self.tool_calls = step, 0, "", 0
+    def ended(self, event: Event) -> StepProgress:
+        """Return the progress of the step whose end was just followed."""
+        return self._ended if self._ended.id == event.step_id else StepProgress(event.step_id or "")
 
-    def _count(self, body: Iteration) -> None:
-        self.turn = body.iteration
-        self.tokens = self._tokens_before + body.tokens_used
-        if self._cost_before is None or body.cost_usd is None:
-            self.cost_usd = None
+    def _begun(self, step: str) -> StepProgress:
+        return next((each for each in reversed(self._open) if each.id == step), self.current)
+
+    def _counts(self, step: str) -> bool:
+        """Whether nobody else reports what an agent used: inside a tool it is in the figures of the calling agent."""
+        names = {each.id for each in self._open}
+        around = accumulate(step.split("/")[:-1], "{}/{}".format)
+        return all(_ITEM.sub("", place) in names for place in around)
+
+    def _end(self, step: str) -> None:
+        self._settle(step)
+        self.doing = ""
+        for place in range(len(self._open) - 1, -1, -1):
+            if self._open[place].id == step:
+                self._ended = self._open.pop(place)
+                return
+
+    def _settle(self, step: str) -> None:
+        # An agent reports the totals of one execution; the next one begins at zero.
+        used = self._used.pop(step, None)
+        self.doing = ""
+        if used is None:
+            return
+        self._tokens_before += used.tokens_used
+        if self._cost_before is None or used.cost_usd is None:
+            self._cost_before = None
         else:
-            self.cost_usd = self._cost_before + body.cost_usd
+            self._cost_before += used.cost_usd
 
     def status(self, elapsed_s: float) -> list[str]:
         """Return what there is to say in one line, most important first: a narrow screen leaves out the last."""
-        parts = [self.step or self.workflow or "starting"]
-        if self.turn:
-            parts.append(f"turn {self.turn}")
+        step = self.current
+        parts = [step.id or self.workflow or "starting"]
+        if step.turn:
+            parts.append(f"turn {step.turn}")
         if self.doing:
             parts.append(self.doing)
         parts.append(seconds(elapsed_s))

@@ -6,25 +6,15 @@ from tuvl.plan.model import ExecutionPlan
 from tuvl.principal import Principal
 from tuvl.values import JsonObject, JsonValue, NotJsonError, to_json
 
-ANY = "*"
-"""The scope of the local operator, who may do everything."""
-
 
 def check_start(plan: ExecutionPlan, principal: Principal) -> None:
     """Raise `ConfigError` for a plan that cannot run, `UsageError` for a principal who may not run it."""
     if plan.refusals:
         listed = "; ".join(plan.refusals)
         raise ConfigError(f"workflow {plan.workflow!r} cannot run: {listed}")
-    if ANY in principal.scopes:
-        return
-    for kind, wanted, held in (
-        ("scope", plan.required_scope, principal.scopes),
-        ("group", plan.required_group, principal.groups),
-    ):
-        if wanted is not None and wanted not in held:
-            raise UsageError(
-                f"principal {principal.id!r} may not run workflow {plan.workflow!r}: it needs the {kind} {wanted!r}"
-            )
+    missing = principal.lacks(scope=plan.required_scope, group=plan.required_group)
+    if missing is not None:
+        raise UsageError(f"principal {principal.id!r} may not run workflow {plan.workflow!r}: it needs {missing}")
 
 
 def initial_context(plan: ExecutionPlan, given: JsonObject) -> RunContext:

@@ -1,5 +1,6 @@
 """What a run leaves behind while it goes: the steps that ended, the last failure, the trace, the output."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -23,6 +24,8 @@ class RunRecord:
     warnings: list[str] = field(default_factory=list)
     output: JsonValue = None
     has_output: bool = False
+    outer: "RunRecord | None" = None
+    """The record of the run around this one, where the traces of both are kept."""
 
     def step_ended(self, step: StepPlan, result: StepResult, duration_ms: float) -> None:
         """Keep how one step ended."""
@@ -37,14 +40,19 @@ class RunRecord:
         )
         if result.failure is not None:
             self.error = RunError.of(step.id, result.failure)
-            if self.trace is None and isinstance(step.action, AgentPlan):
-                self.trace = []
-                self.trace.extend(result.trace)
-                return
         if result.has_output:
             self.output, self.has_output = result.output, True
-        if self.trace is not None:
-            self.trace.extend(result.trace)
+        abnormal = result.failure is not None and (isinstance(step.action, AgentPlan) or bool(result.trace))
+        self._keep_trace(result.trace, always=abnormal)
+
+    def _keep_trace(self, entries: Sequence[JsonObject], *, always: bool) -> None:
+        record = self
+        while record.outer is not None:
+            record = record.outer
+        if record.trace is None and always:
+            record.trace = []
+        if record.trace is not None:
+            record.trace.extend(entries)
 
     def engine_failed(self, error: EngineError) -> None:
         """Keep why the run could not go on; the failure that led there, if any, is told as its cause."""

@@ -7,6 +7,8 @@ from typing import get_args
 from tuvl.events.types import Event, EventBody
 from tuvl.values import JsonObject
 
+_DURATIONS = frozenset({"duration_ms", "elapsed_s"})
+
 
 def to_wire(event: Event) -> JsonObject:
     """Return `{type, run_id, seq, at, step_id, …}`, the time as ISO 8601 with its zone."""
@@ -20,7 +22,7 @@ def to_wire(event: Event) -> JsonObject:
     }
     for name in _field_names(body.type):
         value = getattr(body, name)
-        wire[name] = round(value, 3) if name == "duration_ms" else value
+        wire[name] = round(value, 3) if name in _DURATIONS else value
     return wire
 
 

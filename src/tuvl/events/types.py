@@ -16,7 +16,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepStarted:
-    """A step of the spine begins."""
+    """A step of the spine begins, of the run or of a workflow inside it, or a step runs for one item of a list."""
 
     type: ClassVar[str] = "step_started"
     kind: str
@@ -65,6 +65,41 @@ class ToolCallFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequested:
+    """A tool call waits for a person's decision."""
+
+    type: ClassVar[str] = "approval_requested"
+    iteration: int
+    tool: str
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalDecided:
+    """A person, or a standing answer, has decided on a tool call; `by` says who."""
+
+    type: ClassVar[str] = "approval_decided"
+    iteration: int
+    tool: str
+    call_id: str
+    approved: bool
+    by: str
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """A model call, or a tool, is still in flight after so many seconds; `tool` and `call_id` are a tool's."""
+
+    type: ClassVar[str] = "heartbeat"
+    iteration: int
+    activity: Literal["model", "tool"]
+    tool: str | None = None
+    call_id: str | None = None
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEnded:
     """An agent left its loop."""
 
@@ -75,7 +110,7 @@ class AgentEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepFinished:
-    """A step of the spine ended with its signal."""
+    """Such a step ended with its signal."""
 
     type: ClassVar[str] = "step_finished"
     kind: str
@@ -100,6 +135,9 @@ EventBody: TypeAlias = (
     | Iteration
     | ToolCallStarted
     | ToolCallFinished
+    | ApprovalRequested
+    | ApprovalDecided
+    | Heartbeat
     | AgentEnded
     | StepFinished
     | RunFinished

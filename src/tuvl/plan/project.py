@@ -1,14 +1,16 @@
 """The project as the compiler sees it: its configuration, its texts, its models, its policy."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
-from tuvl.artifacts.reference import SITE_TYPES, ArtifactRef, is_reference
+from tuvl.artifacts.reference import SCHEME, SITE_TYPES, ArtifactRef, is_reference
+from tuvl.artifacts.registry import ArtifactView
 from tuvl.errors import ConfigError
-from tuvl.plan.model import ModelPlan
+from tuvl.plan.model import Effects, ExecutionPlan, ModelPlan
 from tuvl.project.index import ProjectIndex
+from tuvl.spec.artifact import Artifact, ArtifactSpec
 from tuvl.spec.build import build_as
 from tuvl.spec.llm import AgentModel
 from tuvl.spec.project_config import ProjectConfig, ProjectSpec
@@ -20,10 +22,16 @@ DEFAULT_MODEL = "default"
 
 
 class PlanProject:
-    """Resolves what a workflow names. `models` replaces models by name, for this one compilation."""
+    """Resolves what a workflow names. `models` replaces models by name, for this one compilation.
 
-    def __init__(self, index: ProjectIndex, models: Mapping[str, str]) -> None:
+    `sub_plan` compiles another workflow of the project, by its name.
+    """
+
+    def __init__(
+        self, index: ProjectIndex, models: Mapping[str, str], sub_plan: Callable[[str], ExecutionPlan]
+    ) -> None:
         self.index = index
+        self.sub_plan = sub_plan
         self.refusals: list[str] = []
         """What the policy forbids, found so far."""
         self._models = models
@@ -71,13 +79,33 @@ class PlanProject:
                 f"step {step!r}: model {names[-1]!r} is none that `policy.allow_models` allows ({patterns})"
             )
 
+    def approval_needed(self, effects: Effects) -> bool:
+        """Whether the policy wants a person's approval for tools of these effects."""
+        policy = self.settings.policy.require_approval
+        return policy is not None and effects in policy.effects
+
     def prose(self, text: str, *, site: str, where: str) -> Template:
         """Compile the text at a prose site: inline text is a template, an artifact when its front matter says so."""
         if not is_reference(text):
             return compile_template(text, where=where)
+        view = self._resolved(text, site=site, where=where)
+        if view.body is None:
+            raise ConfigError(f"{where}: {text!r} holds no text")
+        return (
+            compile_template(view.body, where=f"{where} ({view.file})")
+            if view.template
+            else literal_template(view.body)
+        )
+
+    def structured(self, text: str, *, site: str, where: str) -> tuple[str, ArtifactSpec]:
+        """Return what a structured artifact holds, and its name as `name@version`."""
+        view = self._resolved(text, site=site, where=where)
+        return view.reference.removeprefix(SCHEME), build_as(view.document, Artifact).spec
+
+    def _resolved(self, text: str, *, site: str, where: str) -> ArtifactView:
         reference = ArtifactRef.parse(text)
         view = None if reference is None else self.index.resolve(text)
-        if reference is None or view is None or view.body is None:
+        if reference is None or view is None:
             hint = did_you_mean(reference.name, self.index.artifacts) if reference else None
             raise ConfigError(f"{where}: there is no artifact {text!r}{'; ' + hint if hint else ''}")
         if view.type not in SITE_TYPES[site]:
@@ -87,8 +115,4 @@ class PlanProject:
             self.refusals.append(
                 f"{where}: {text!r} names no version, and `policy.require_pins` is on; write {view.reference!r}"
             )
-        return (
-            compile_template(view.body, where=f"{where} ({view.file})")
-            if view.template
-            else literal_template(view.body)
-        )
+        return view

@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from tuvl.spec.base import Contract, Many, Needs, Ruled, Scalar, Text
-from tuvl.spec.step import BaseStep
+from tuvl.spec.step import CommonStep
 
 
 class HumanUi(Contract):
@@ -43,7 +43,7 @@ class HumanAuth(Contract):
     """The one person who may answer; a template."""
 
 
-class HumanStep(BaseStep):
+class HumanStep(CommonStep):
     """Asks a person; the run is suspended until the answer comes."""
 
     kind: Literal["HumanInTheLoop"]

@@ -5,7 +5,16 @@ from pydantic import Field
 from tuvl.spec.base import Contract, Effects, Many, Seconds, StepId, Text
 
 
-class BaseStep(Contract):
+class StepAuth(Contract):
+    """What the caller must be allowed for the step to run, on the spine and as a tool alike."""
+
+    required_scope: Text | None = None
+    """Scope the principal must have."""
+    required_group: Text | None = None
+    """Group the principal must be in."""
+
+
+class CommonStep(Contract):
     """The envelope of a step."""
 
     id: StepId
@@ -24,3 +33,10 @@ class BaseStep(Contract):
     """Marks a write that should never run without approval."""
     idempotency_key: Text | None = None
     """Template of a key that makes a repeated call harmless."""
+
+
+class BaseStep(CommonStep):
+    """The envelope of a step that may ask for rights of its caller."""
+
+    auth: StepAuth | None = None
+    """What the caller must be allowed; the step leaves on `error` otherwise."""

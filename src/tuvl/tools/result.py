@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tuvl.llm.messages import Message
 from tuvl.redaction import redact
+from tuvl.tools.approval import ApprovalDecision
 from tuvl.tools.tool import ToolFailure, ToolOutcome, ToolPlan
 from tuvl.values import JsonValue, dump_json, shorten
 
@@ -21,6 +22,8 @@ class Observation:
     failure: ToolFailure | None = None
     duplicate: bool = False
     duration_ms: float = 0.0
+    approval: ApprovalDecision | None = None
+    """What a person decided on the call, where one was asked."""
 
     @property
     def failed(self) -> bool:
@@ -34,9 +37,11 @@ class Observation:
 
 
 def result_text(tool: ToolPlan, outcome: ToolOutcome) -> str:
-    """Write what the model sees: the failure, else what the tool changed, else `null`."""
+    """Write what the model sees: the failure, else the tool's answer, else what it changed, else `null`."""
     if outcome.failure is not None:
         return failure_text(outcome.failure)
+    if outcome.answer is not None:
+        return dump_json(outcome.answer)
     if outcome.delta:
         return dump_json(dict(outcome.delta))
     if tool.kind == "Router":  # a router changes nothing; its signal is its answer
@@ -48,3 +53,10 @@ def failure_text(failure: ToolFailure) -> str:
     """Write a failure as the model reads it: type and message, secrets removed."""
     shown: dict[str, JsonValue] = {"type": failure.type, "message": shorten(redact(failure.message), 500)}
     return dump_json({"error": shown})
+
+
+def gated_failure(failure: ToolFailure | None, text: str) -> ToolFailure | None:
+    """Return a failure whose text a guard has changed: what it says now, and nothing that could still tell the rest."""
+    if failure is None:
+        return None
+    return ToolFailure(type=failure.type, message=shorten(text, 500))

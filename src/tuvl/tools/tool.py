@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from tuvl.llm.messages import ToolSpec
+from tuvl.tools.approval import ApprovalRule
 from tuvl.tools.schema import ValueSchema
 from tuvl.values import JsonObject, JsonValue
 
@@ -26,6 +27,10 @@ class ToolPlan:
     max_calls: int | None = None
     max_result_chars: int = 8000
     max_result_bytes: int | None = None
+    approval: ApprovalRule | None = None
+    """When a call needs a person's approval; `None` is never."""
+    required_scope: str | None = None
+    required_group: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +45,14 @@ class ToolFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutcome:
-    """What a tool's step gave back: its signal, the context keys it changed, or its failure."""
+    """What a tool gave back: its signal, the context keys its step changed, or its failure.
+
+    `answer` is what the model reads of a tool that is no step and so has no context to change.
+    """
 
     signal: str = "default"
     delta: Mapping[str, JsonValue] = field(default_factory=dict)
+    answer: JsonValue = None
     failure: ToolFailure | None = None
 
 

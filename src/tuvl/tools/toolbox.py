@@ -6,18 +6,23 @@ Every call gets exactly one result, under its own id, in call order.
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, Protocol
 
 from tuvl.clock import Clock
 from tuvl.control import RunControl
 from tuvl.errors import StepError
-from tuvl.events.types import EventBody, ToolCallFinished, ToolCallStarted
+from tuvl.events.types import EventBody, Heartbeat, ToolCallFinished, ToolCallStarted
 from tuvl.llm.messages import ToolSpec
 from tuvl.redaction import redact
 from tuvl.tools.arguments import Arguments, check_arguments
+from tuvl.tools.batch import CallBatch
+from tuvl.tools.clearance import DENIED, FORBIDDEN, Clearance
 from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
-from tuvl.tools.result import Observation, failure_text, result_text
+from tuvl.tools.heartbeat import beating
+from tuvl.tools.result import Observation, failure_text, gated_failure, result_text
 from tuvl.tools.schedule import run_in_order
 from tuvl.tools.tool import ArgValidation, ToolDispatch, ToolFailure, ToolOutcome, ToolPlan
 from tuvl.values import JsonObject, JsonValue, canonical, shorten, truncate
@@ -59,6 +64,18 @@ class ToolsGate(Protocol):
         ...
 
 
+class ToolHooks(Protocol):
+    """Is told of each call that runs; whatever it does with that, the call does not notice."""
+
+    def before_tool(self, tool: str) -> None:
+        """Hear that a call begins; refused calls and duplicates never do."""
+        ...
+
+    def after_tool(self, tool: str, signal: str) -> None:
+        """Hear that a call has ended, also when it failed or was cut off."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPolicy:
     """How a toolbox treats the calls of an agent."""
@@ -69,6 +86,8 @@ class ToolPolicy:
     default_timeout_s: float = 300.0
     concurrency: int = 1
     """How many calls of one reply may run at once; calls that write still run one after the other."""
+    heartbeat_s: float | None = None
+    """Seconds between signs of life while a tool is in flight; `None` is off."""
 
 
 class Toolbox:
@@ -85,6 +104,8 @@ class Toolbox:
         control: RunControl,
         clock: Clock,
         emit: Callable[[EventBody], None],
+        clearance: Clearance | None = None,
+        hooks: ToolHooks | None = None,
     ) -> None:
         self._declared = {tool.ref: tool for tool in tools}
         self._tools = self._declared
@@ -97,6 +118,8 @@ class Toolbox:
         self._control = control
         self._clock = clock
         self._emit = emit
+        self._clearance = clearance
+        self._hooks = hooks
         self._runs: Counter[str] = Counter()
         self._one_writer = asyncio.Lock()
 
@@ -113,7 +136,11 @@ class Toolbox:
         """Answer a reply's calls; `record` sees each, in call order, as soon as it and those before it are answered."""
         observations: list[Observation] = []
         seen: set[str] = set()
-        jobs = [self._job(self._admit(call, seen), call, turn, record) for call in calls]
+        batch = CallBatch(len(calls))
+        jobs = [
+            self._job(self._admit(call, seen), call, turn, record, partial(batch.running, index))
+            for index, call in enumerate(calls)
+        ]
 
         async def accept(answer: _Answer) -> None:
             # Merged only here, in call order and past the deadline: a late result of an abandoned tool is void.
@@ -145,27 +172,62 @@ class Toolbox:
         return _Admitted(tool=tool, values=values)
 
     def _job(
-        self, admitted: "_Admitted | Observation", call: RequestedCall, turn: int, record: CallRecord
+        self,
+        admitted: "_Admitted | Observation",
+        call: RequestedCall,
+        turn: int,
+        record: CallRecord,
+        running: "Callable[[], AbstractContextManager[None]]",
     ) -> "Callable[[], Awaitable[_Answer]]":
         async def job() -> _Answer:
             self._control.raise_if_aborted()
-            if isinstance(admitted, Observation):
-                self._finished(admitted, turn)
-                return _Answer(call=call, observation=admitted)
-            if admitted.tool.effects == "read":
-                return await self._run(call, admitted, turn, record)
-            async with self._one_writer:
-                return await self._run(call, admitted, turn, record)
+            with running():
+                if isinstance(admitted, Observation):
+                    self._finished(admitted, turn)
+                    return _Answer(call=call, observation=admitted)
+                if admitted.tool.effects == "read":
+                    return await self._cleared(call, admitted, turn, record)
+                # The lock comes before the approval: a write never overtakes one that waits for a person.
+                async with self._one_writer:
+                    return await self._cleared(call, admitted, turn, record)
 
         return job
 
+    async def _cleared(self, call: RequestedCall, admitted: "_Admitted", turn: int, record: CallRecord) -> "_Answer":
+        """Run a call that may run; waiting for an approval is outside of the tool's time."""
+        if self._clearance is None:
+            return await self._run(call, admitted, turn, record)
+        cleared = await self._clearance.clear(admitted.tool, admitted.values, call_id=call.id, turn=turn)
+        if cleared.refusal is not None:
+            refused = replace(_refused(call, cleared.refusal), approval=cleared.approval)
+            self._finished(refused, turn)
+            return _Answer(call=call, observation=refused)
+        answer = await self._run(call, admitted, turn, record)
+        if cleared.approval is None:
+            return answer
+        return replace(answer, observation=replace(answer.observation, approval=cleared.approval))
+
     async def _run(self, call: RequestedCall, admitted: "_Admitted", turn: int, record: CallRecord) -> "_Answer":
+        if self._hooks is None:
+            return await self._observe(call, admitted, turn, record)
+        signal = "error"
+        self._hooks.before_tool(admitted.tool.ref)
+        try:
+            answer = await self._observe(call, admitted, turn, record)
+            signal = answer.observation.signal
+        finally:
+            self._hooks.after_tool(admitted.tool.ref, signal)
+        return answer
+
+    async def _observe(self, call: RequestedCall, admitted: "_Admitted", turn: int, record: CallRecord) -> "_Answer":
         tool = admitted.tool
         record.started(call)
         self._emit(ToolCallStarted(iteration=turn, tool=tool.ref, call_id=call.id))
         started = self._clock.monotonic()
-        outcome = await self._run_in_time(tool, admitted.values)
-        text = await self._gate.observation(result_text(tool, outcome))
+        async with self._beating(call, turn):
+            outcome = await self._run_in_time(tool, admitted.values)
+        raw = result_text(tool, outcome)
+        text = await self._gate.observation(raw)
         content, truncated = truncate(text, tool.max_result_chars, tool.max_result_bytes)
         observation = Observation(
             call_id=call.id,
@@ -174,12 +236,22 @@ class Toolbox:
             size=len(text),
             truncated=truncated,
             signal=outcome.signal,
-            failure=outcome.failure,
+            failure=outcome.failure if text == raw else gated_failure(outcome.failure, text),
             duration_ms=(self._clock.monotonic() - started) * 1000,
         )
         self._finished(observation, turn)
         writes = outcome.delta if tool.writes_context and outcome.failure is None else None
         return _Answer(call=call, observation=observation, writes=writes)
+
+    def _beating(self, call: RequestedCall, turn: int) -> "AbstractAsyncContextManager[None]":
+        every_s = self._policy.heartbeat_s
+        if every_s is None:
+            return nullcontext()
+
+        def beat(elapsed_s: float) -> None:
+            self._emit(Heartbeat(iteration=turn, activity="tool", tool=call.name, call_id=call.id, elapsed_s=elapsed_s))
+
+        return beating(every_s, beat, self._clock)
 
     async def _run_in_time(self, tool: ToolPlan, values: JsonObject) -> ToolOutcome:
         timeout_s = self._policy.default_timeout_s if tool.timeout_s is None else tool.timeout_s
@@ -239,8 +311,8 @@ class _Admitted:
     values: JsonObject
 
 
-_ALWAYS_REPORTED = frozenset({"unknown_tool", "invalid_arguments", "call_limit"})
-"""Mistakes of the model, answered under any policy: `tool_error_policy: fail` is about tools that failed."""
+_ALWAYS_REPORTED = frozenset({"unknown_tool", "invalid_arguments", "call_limit", FORBIDDEN, DENIED})
+"""Mistakes of the model and refusals, answered under any policy: `tool_error_policy: fail` is about failed tools."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +329,10 @@ def _failed(type: str, message: str) -> ToolOutcome:
 
 
 def _refusal(call: RequestedCall, type: str, message: str) -> Observation:
-    failure = ToolFailure(type=type, message=message)
+    return _refused(call, ToolFailure(type=type, message=message))
+
+
+def _refused(call: RequestedCall, failure: ToolFailure) -> Observation:
     return _observation(call, failure_text(failure), signal="error", failure=failure)
 
 

@@ -1,0 +1,44 @@
+"""A workflow inside a step: how it begins, and what the step makes of its end."""
+
+from tuvl.engine.admission import initial_context
+from tuvl.engine.context import RunContext
+from tuvl.engine.result import RunResult
+from tuvl.errors import InputError, StepError
+from tuvl.plan.model import ExecutionPlan
+from tuvl.principal import Principal
+from tuvl.spec.signals import ERROR, Reserved
+from tuvl.steps.base import StepFailure, StepResult
+from tuvl.values import JsonObject
+
+
+def nested_context(plan: ExecutionPlan, input: JsonObject, principal: Principal) -> RunContext:
+    """Make the context; raises `StepError` for a principal who may not run the workflow, and an unfit input."""
+    missing = principal.lacks(scope=plan.required_scope, group=plan.required_group)
+    if missing is not None:
+        raise StepError(
+            f"principal {principal.id!r} may not run workflow {plan.workflow!r}: it needs {missing}", type="forbidden"
+        )
+    try:
+        return initial_context(plan, input)
+    except InputError as error:
+        raise StepError(str(error), type="input", detail={"workflow": plan.workflow}) from error
+
+
+def nested_result(result: RunResult) -> StepResult:
+    """Return how the step ends: with the output of the workflow, or with what went wrong in it."""
+    if result.status == "completed":
+        return StepResult(output=result.output)
+    error = result.error
+    detail: JsonObject = {"workflow": result.workflow, "status": result.status}
+    if error is not None and error.step is not None:
+        detail["step"] = error.step
+    if error is not None and error.detail:
+        detail["detail"] = error.detail
+    told = f"workflow {result.workflow!r} {result.status}"
+    failure = StepFailure(
+        type=error.type if error is not None else result.status,
+        message=f"{told}: {error.message}" if error is not None else told,
+        detail=detail,
+        cause=error.cause if error is not None else None,
+    )
+    return StepResult(signal=Reserved.ABORTED if result.status == "aborted" else ERROR, failure=failure)

@@ -1,0 +1,110 @@
+"""ForEach steps: one step for each item of a list, so many at once, the results in the list's order."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
+
+from tuvl.errors import StepError
+from tuvl.events.types import StepFinished, StepStarted
+from tuvl.plan.model import ConditionPlan, ForEachPlan, MatchPlan, StepPlan, WhenPlan
+from tuvl.spec.signals import ERROR
+from tuvl.steps.base import RunServices, StepResult, StepScope
+from tuvl.tools.batch import out_of_batch
+from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
+from tuvl.tools.schedule import run_in_order
+from tuvl.values import JsonObject, JsonValue
+
+
+async def run_for_each(scope: StepScope) -> StepResult:
+    """Run the body for every item; the first item that fails, in the list's order, fails the step."""
+    action = scope.step.action
+    if not isinstance(action, ForEachPlan):
+        raise TypeError(f"step {scope.step.id!r} is no ForEach")
+    items = _items(action, scope)
+    loop = _Loop(scope=scope, action=action, body=scope.services.plan.steps[action.step])
+    traces: list[list[JsonObject]] = [[] for _ in items]
+    jobs = [partial(loop.run, index, item, traces[index]) for index, item in enumerate(items)]
+    results: list[JsonValue] = []
+
+    async def accept(result: JsonValue) -> None:
+        results.append(result)
+
+    try:
+        await run_in_order(jobs, limit=action.concurrency, accept=accept)
+    finally:
+        for trace in traces:
+            scope.trace.extend(trace)
+    return StepResult(delta={action.output_key: results}, trace=tuple(scope.trace))
+
+
+def _items(action: ForEachPlan, scope: StepScope) -> list[JsonValue]:
+    items = action.items.render(scope.values)
+    if not isinstance(items, list):
+        raise StepError("`items` did not give a list", type="bad_value")
+    if len(items) > action.max_items:
+        raise StepError(
+            f"`items` has {len(items)} entries; max_items is {action.max_items}, and none was run",
+            type="too_many_items",
+            detail={"limit": "max_items", "bound": action.max_items, "items": len(items)},
+        )
+    return items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loop:
+    """The items of one execution."""
+
+    scope: StepScope
+    action: ForEachPlan
+    body: StepPlan
+
+    async def run(self, index: int, item: JsonValue, trace: list[JsonObject]) -> JsonValue:
+        """Run the body for one item; raises `StepError` that names the item."""
+        services = self.scope.services
+        written: dict[str, JsonValue] = {}
+        # What an agent's tools write belongs to the item: the items of a list must not meet in the context.
+        inside = replace(services, path=f"{self.scope.place}[{index}]/", merge=written.update)
+        # Inside another ForEach, the outer item stays in sight.
+        arguments = {**(self.scope.args or {}), self.action.name: item}
+        place, signal, started = inside.path + self.body.id, ERROR, services.clock.monotonic()
+        services.emit(place, StepStarted(kind=self.body.kind))
+        try:
+            result = await self._run_in_time(index, arguments, inside, trace)
+            signal = result.signal
+        finally:
+            duration_ms = (services.clock.monotonic() - started) * 1000
+            services.emit(place, StepFinished(kind=self.body.kind, signal=signal, duration_ms=duration_ms))
+        failure = result.failure
+        if failure is not None:
+            raise self._failed(index, failure.type, failure.message, failure.detail) from failure.cause
+        return _value(self.body, replace(result, delta={**written, **result.delta}))
+
+    async def _run_in_time(
+        self, index: int, arguments: JsonObject, services: RunServices, trace: list[JsonObject]
+    ) -> StepResult:
+        timeout_s = self.body.timeout_s
+        with out_of_batch():
+            try:
+                # A task of its own, whatever its time: guest code that ignores a cancellation can then be left behind.
+                work = services.dispatch(self.body.id, arguments, services=services, trace=trace)
+                return await run_with_deadline(work, timeout_s)
+            except DeadlineExceededError:
+                raise self._failed(index, "timeout", f"did not finish within {timeout_s:g} s", {}) from None
+            except GuestCancelledError:
+                raise self._failed(index, "cancelled", "cancelled itself", {}) from None
+
+    def _failed(self, index: int, type: str, what: str, detail: JsonObject) -> StepError:
+        return StepError(
+            f"item {index} of {self.scope.step.id!r}: {what}",
+            type=type,
+            detail={**detail, "item": index, "step": self.body.id},
+        )
+
+
+def _value(body: StepPlan, result: StepResult) -> JsonValue:
+    """Return what an item gave: the output of a Response, the signal of a Router, else the keys that the body set."""
+    if result.has_output:
+        return result.output
+    if isinstance(body.action, ConditionPlan | MatchPlan | WhenPlan):
+        return cast(JsonValue, {"signal": result.signal})
+    return dict(result.delta)
