@@ -89,11 +89,15 @@ def test_dot_path_is_refused_with_what_would_be_right(text: str, hint: str) -> N
         r"[^]\]](a)",
         r"\(?=",
         r"a{2,3}",
-        r"x{,5}",
         r"[[a]",
         r"[a+]+",
         r"\+\+",
         "ключ",
+        r"\pL+\z",
+        r"[[:alpha:]]+",
+        r"[{,5}]",
+        r"\{,5}",
+        r"(?U)a+",
     ],
 )
 def test_pattern_that_is_linear_is_taken(text: str) -> None:
@@ -120,7 +124,11 @@ def test_pattern_that_is_linear_is_taken(text: str) -> None:
         (r"(", "does not parse"),
         (r"*a", "does not parse"),
         (r"[z-a]", "does not parse"),
-        ("a{99999999999999999999}", "does not parse"),
+        ("a{99999999999999999999}", "too large"),
+        (r"x{,5}", "{0,5}"),
+        (r"\u0041", "does not parse"),
+        (r"a\Z", "does not parse"),
+        ("\ud800", "surrogate"),
     ],
 )
 def test_pattern_that_may_not_be_linear_is_refused(text: str, word: str) -> None:

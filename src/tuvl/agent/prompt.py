@@ -1,9 +1,9 @@
 """The words an agent starts with, and those the engine says to it on the way."""
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 
+from tuvl.llm.delimited import delimited
 from tuvl.llm.messages import Message
 from tuvl.plan.model import AgentPlan
 from tuvl.values import JsonObject, JsonValue, dump_json
@@ -54,13 +54,8 @@ def user_text(public: JsonObject, injected: Sequence[str]) -> str:
 
 
 def untrusted(key: str, value: JsonValue) -> str:
-    """Delimit content that must not be taken for instructions.
-
-    The delimiter is made from a digest of the content, so that the content cannot hold its own closing delimiter.
-    """
-    text = value if isinstance(value, str) else dump_json(value)
-    mark = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return f"<untrusted-{mark} name={dump_json(key)}>\n{text}\n</untrusted-{mark}>"
+    """Delimit a value of the context that must not be taken for instructions."""
+    return delimited(key, value if isinstance(value, str) else dump_json(value))
 
 
 def fenced(text: str, info: str) -> str:

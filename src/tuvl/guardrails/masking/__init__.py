@@ -1,0 +1,1 @@
+"""Personal data and credentials, taken out of text and of JSON."""

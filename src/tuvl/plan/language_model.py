@@ -1,0 +1,15 @@
+"""The language model that an agent or a judge calls, as a plan names it."""
+
+from dataclasses import dataclass
+
+from tuvl.spec.llm import AgentModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPlan:
+    """Which model an agent calls: a preset of the project, or a provider string (`preset` is `None` then)."""
+
+    name: str
+    preset: AgentModel | None = None
+    folder: str | None = None
+    """Folder of the preset's file: its `script:` is found from there."""

@@ -1,0 +1,66 @@
+"""What guards and observes one agent: the gates of its guardrails, what they keep out of the trace, its tool hooks."""
+
+from collections.abc import Callable, Sequence
+
+from tuvl.agent.gates import Gates, OpenGates
+from tuvl.agent.limits import Bounds
+from tuvl.agent.transcript import Masks
+from tuvl.guardrails.gate import GuardedGates
+from tuvl.guardrails.guard import GuardServices
+from tuvl.guardrails.masking.masker import masker_for
+from tuvl.hooks.tools import HookedTools
+from tuvl.plan.guards import GuardrailPlan, PiiMaskGuard
+from tuvl.plan.model import AgentPlan
+from tuvl.steps.base import StepScope
+from tuvl.tools.toolbox import ToolHooks
+from tuvl.values import JsonValue
+
+
+def gates_of(agent: AgentPlan, scope: StepScope, bounds: Bounds) -> Gates:
+    """Return the gates of one run; raises `ConfigError` for a judge whose model cannot be made."""
+    if not agent.guardrails.checks:
+        return OpenGates()
+    services = scope.services
+    return GuardedGates.of(
+        agent.guardrails,
+        GuardServices(
+            model_for=services.model_for,
+            meter=bounds.meter,
+            clock=services.clock,
+            judge_timeout_s=services.settings.agent_judge_timeout_s,
+            values=scope.values,
+            require_price=bounds.require_price,
+            check_budgets=bounds.check_after_call,
+        ),
+    )
+
+
+def masks_of(agent: AgentPlan) -> Masks:
+    """Return what is masked in the trace: what passes a mask on its way must not stand there bare."""
+    return Masks(said=_mask(agent.guardrails.output), observed=_mask(agent.guardrails.tools))
+
+
+def _mask(guardrails: Sequence[GuardrailPlan]) -> Callable[[JsonValue], JsonValue] | None:
+    maskers = [
+        masker_for(check.fields)
+        for guardrail in guardrails
+        for check in guardrail.checks
+        if isinstance(check, PiiMaskGuard)
+    ]
+    if not maskers:
+        return None
+
+    def mask(value: JsonValue) -> JsonValue:
+        for masker in maskers:
+            value = masker.value(value)
+        return value
+
+    return mask
+
+
+def tool_hooks_of(scope: StepScope) -> ToolHooks | None:
+    """Return the hooks that are told of each tool call; `None` when none is."""
+    hooks = tuple(hook for hook in scope.step.hooks if hook.on in ("before_tool", "after_tool"))
+    if not hooks or scope.services.hooks is None:
+        return None
+    return HookedTools(emitter=scope.services.hooks, hooks=hooks, step=scope.place, kind=scope.step.kind)
