@@ -24,6 +24,8 @@ from tuvl.llm.replay import Replay
 from tuvl.plan.compile import compile_workflow
 from tuvl.plan.compile_model_op import node_source
 from tuvl.plan.model import ExecutionPlan, ModelPlan
+from tuvl.mcp.pool import McpPool
+from tuvl.metrics import Counters
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
@@ -104,10 +106,13 @@ class Engine:
             control=control or RunControl(pause_max_s=self._settings.agent_pause_max_s),
             principal=principal or Principal(),
             accept=fanout.accept if fanout.listening else None,
+        records = self._records(plan, run_id, principal, data)
+        servers = McpPool(environ=self._environ, http=self._http)
             transactions=data,
         )
         try:
             result = await run_plan(plan, input, ports, run_id=run_id or uuid4().hex, timeout_s=timeout_s, trace=trace)
+            mcp=servers,
         finally:
             await models.aclose()
             await fanout.aclose()
@@ -122,6 +127,8 @@ class Engine:
 
     def _make_model(self, plan: ModelPlan, recorder: Recorder | None, replay: Replay | None) -> ChatModel:
         given = None if self._chat_models is None else self._chat_models(plan)
+            await records.interrupted()
+            await servers.aclose()
         if given is not None:
             return given
         return make_model(

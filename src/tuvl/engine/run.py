@@ -25,6 +25,8 @@ from tuvl.settings import Settings
 from tuvl.spec.signals import ERROR, Reserved
 from tuvl.steps.base import RunServices, StepFailure, StepResult, StepScope
 from tuvl.values import JsonObject
+from tuvl.mcp.pool import McpPool
+from tuvl.metrics import Counters
 
 CLEANUP_S = 30.0
 """How long the steps routed from `aborted` may take after an abort, in seconds, all of them together."""
@@ -44,6 +46,7 @@ class RunPorts:
     accept: Callable[[Event], None] | None = None
     """Takes each event; `None` when nobody listens."""
     journal: Journal = field(default_factory=NoJournal)
+    mcp: McpPool
     transactions: Transactions = field(default_factory=NoTransactions)
 
 
@@ -76,7 +79,7 @@ class _InFlight:
 
 
 class _Run:
-    """The state of one run."""
+    """The state of one run, or of one inside a step of another: that one spends from both."""
 
     def __init__(self, plan: ExecutionPlan, context: RunContext, ports: RunPorts, run_id: str, *, trace: bool) -> None:
         self._plan = plan
@@ -86,6 +89,15 @@ class _Run:
         self._clock = ports.clock
         self._meter = Meter()
         self._record = RunRecord(trace=[] if trace else None)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """What a run inside a step has of the run around it."""
+
+    scope: StepScope
+    record: RunRecord
+    steps: StepCount
+
+
         self._dispatcher = Dispatcher(context, ports.transactions)
         self._in_flight: _InFlight | None = None
         self._seq = 0
@@ -109,8 +121,24 @@ class _Run:
             environ=ports.environ,
         )
 
-    async def _dispatch_tool(self, ref: str, arguments: JsonObject) -> StepResult:
-        return await self._dispatcher.run_tool(self._services, ref, arguments)
+    async def _dispatch_tool(
+        self,
+        ref: str,
+        arguments: JsonObject,
+        *,
+        services: RunServices | None = None,
+        trace: list[JsonObject] | None = None,
+    ) -> StepResult:
+        return await self._dispatcher.run_tool(services or self._services, ref, arguments, trace)
+
+    async def _run_inside(self, scope: StepScope, plan: ExecutionPlan, input: JsonObject) -> StepResult:
+        """Run another workflow inside a step of this one."""
+        context = nested_context(plan, input, self._ports.principal)
+        # The control is that of the step: the cleanup after an abort has one of its own.
+        ports = replace(self._ports, control=scope.services.control, journal=NoJournal())
+        around = _Around(scope=scope, record=self._record, steps=self._steps)
+        child = _Run(plan, context, ports, self._run_id, around=around)
+        return nested_result(await child.execute(plan.limits.timeout_s))
 
     async def execute(self, timeout_s: float | None) -> RunResult:
         """Run to the end; exactly one terminal event, whatever happens."""
@@ -141,7 +169,15 @@ class _Run:
         try:
             entry = self._plan.steps[self._plan.entry]
             move = await self._walk_within(timeout_s, "the run", entry, self._services)
+            mcp=ports.mcp,
             if isinstance(move, Goto):
+            records=ports.records,
+            approvals=ports.approvals,
+            sub_run=self._run_inside,
+            budgets=(Budget.of_run(self._plan.limits, self._meter), *(outer.budgets if outer else ())),
+            current_values=lambda: self._context.values,
+            path=f"{around.scope.place}/" if around else "",
+            hooks=self._hooks,
                 # The abort was routed. What cleans up has a control and a bound of its own; a second abort stops it.
                 cleanup = replace(self._services, control=control.for_cleanup())
                 move = await self._walk_within(CLEANUP_S, "the cleanup after the abort", move.step, cleanup)

@@ -6,6 +6,7 @@ from tuvl.analysis.steps import WorkflowView
 from tuvl.errors import ConfigError
 from tuvl.http.url import compile_url
 from tuvl.plan.compile_agent import compile_autonomous, compile_completion
+from tuvl.plan.compile_mcp import compile_mcp
 from tuvl.plan.compile_model_op import compile_model_op
 from tuvl.plan.model import (
     Action,
@@ -60,7 +61,13 @@ def compile_action(step: Step, workflow: WorkflowView, project: PlanProject) -> 
             return compile_autonomous(step, workflow, project)
         case ModelOpStep():
             return compile_model_op(step, workflow, project)
-        case McpStep() | HumanStep() | WorkflowStep() | ForEachStep():
+        case WorkflowStep():
+            return _sub_workflow(step, project)
+        case ForEachStep():
+            return _for_each(step)
+        case McpStep():
+            return compile_mcp(step, project)
+        case HumanStep():
             return UnavailablePlan()
         case _:
             assert_never(step)

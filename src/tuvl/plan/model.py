@@ -6,8 +6,11 @@ from typing import Literal, TypeAlias
 
 from tuvl.data.model import DataModel, Operation
 from tuvl.http.url import UrlTemplate
-from tuvl.spec.kinds import ApiCallStep
-from tuvl.spec.llm import AgentModel
+from tuvl.mcp.endpoint import McpServer
+from tuvl.plan.guards import GuardrailSites
+from tuvl.plan.hooks import HookPlan
+from tuvl.plan.language_model import ModelPlan as ModelPlan
+from tuvl.spec.kinds import ApiCallStep, ToolResponse
 from tuvl.templating.render import Template, TemplateTree
 from tuvl.tools.schema import ValueSchema
 from tuvl.tools.tool import ArgValidation, ToolPlan
@@ -203,6 +206,17 @@ class ConditionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchPlan:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpPlan:
+    """A call of a tool of an MCP server."""
+
+    server: McpServer
+    tool: str
+    timeout_s: float
+    arguments: TemplateTree
+    response: ToolResponse
+
+
     """Router form 2: a value as the signal; `default` when that value has no route."""
 
     field: tuple[str, ...]
@@ -291,6 +305,7 @@ class ExecutionPlan:
     input_schema: ValueSchema | None = None
     output: tuple[str, ...] | None = None
     required_scope: str | None = None
+    | McpPlan
     required_group: str | None = None
     refusals: tuple[str, ...] = ()
     """Why a run refuses before its first step: what this version cannot do yet, what the project's policy forbids."""

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
 
 KINDS: Mapping[str, str] = {
-    "MCP": "calls to MCP servers",
     "HumanInTheLoop": "questions to a person",
     "Workflow": "workflows as steps",
     "ForEach": "steps for each item of a list",

@@ -5,7 +5,7 @@ import json
 
 from tuvl.errors import StepError
 from tuvl.http.message import HttpReply
-from tuvl.spec.kinds import HttpResponse
+from tuvl.spec.kinds import ToolResponse
 from tuvl.values import JsonObject, JsonValue, NotJsonError, copy_json, dig, to_json
 
 
@@ -23,14 +23,17 @@ def read_value(reply: HttpReply) -> JsonValue:
     return _text(body, reply.charset)
 
 
-def delta_of(value: JsonValue, response: HttpResponse) -> JsonObject:
-    """Take out what the step asks for; raises `StepError` naming the path that is not there."""
+def delta_of(value: JsonValue, response: ToolResponse, *, inside: JsonValue = None) -> JsonObject:
+    """Take out what the step asks for; raises `StepError` naming the path that is not there.
+
+    Paths are followed `inside` another form of the value, when one is given.
+    """
     delta: JsonObject = {}
     if response.output_key is not None:
         delta[response.output_key] = value
     for wanted in response.extract:
         try:
-            delta[wanted.as_] = copy_json(dig(value, wanted.path.split(".")))
+            delta[wanted.as_] = copy_json(dig(value if inside is None else inside, wanted.path.split(".")))
         except KeyError as error:
             raise StepError(
                 f"the response has no {wanted.path!r}: nothing at {str(error.args[0])!r}", type="bad_response"

@@ -14,6 +14,7 @@ from tuvl.llm.meter import Meter
 from tuvl.plan.model import ExecutionPlan, ModelPlan, StepPlan
 from tuvl.principal import Principal
 from tuvl.settings import Settings
+from tuvl.mcp.pool import McpPool
 from tuvl.values import JsonObject, JsonValue
 
 
@@ -51,8 +52,27 @@ FATAL_TYPES = frozenset({"database_broken"})
 class Dispatch(Protocol):
     """Runs one step of the plan as a tool, on a context of its own; handed to the agent by the engine."""
 
-    async def __call__(self, ref: str, arguments: JsonObject) -> StepResult:
-        """Run the step `ref` with `arguments` laid over the public context. Never raises for a failed step."""
+    async def __call__(
+        self,
+        ref: str,
+        arguments: JsonObject,
+        *,
+        services: "RunServices | None" = None,
+        trace: list[JsonObject] | None = None,
+    ) -> StepResult:
+        """Run the step `ref` with `arguments` laid over the public context. Never raises for a failed step.
+
+        `services` takes the place of the run's, for a step that pays, or shows itself, elsewhere. `trace` gets what
+        an agent does, as it happens.
+        """
+        ...
+
+
+class SubRun(Protocol):
+    """Runs another workflow inside a step, within the limits and with the rights of the run around it."""
+
+    async def __call__(self, scope: "StepScope", plan: ExecutionPlan, input: JsonObject) -> StepResult:
+        """Run `plan` to its end; the result has its `output`, or its failure. Raises `StepError` if it cannot begin."""
         ...
 
 
@@ -79,6 +99,8 @@ class RunServices:
     """The environment that `${VAR}` in configuration fields is read from."""
 
 
+    mcp: McpPool
+    """Sessions with MCP servers, one a server, kept for the run; owned by the runtime, which closes it."""
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepScope:
     """One execution of one step.

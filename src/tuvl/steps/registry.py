@@ -12,6 +12,7 @@ from tuvl.plan.model import (
     LogPlan,
     MatchPlan,
     ModelOpPlan,
+    McpPlan,
     ResponsePlan,
     SetPlan,
     WaitPlan,
@@ -25,6 +26,7 @@ from tuvl.steps.functional import run_functional
 from tuvl.steps.model_op import run_model_op
 from tuvl.steps.response import run_response
 from tuvl.steps.router import run_router
+from tuvl.steps.mcp import run_mcp
 
 RUNNERS: Mapping[type[Action], StepRunner] = {
     AgentPlan: run_agent,
@@ -39,5 +41,6 @@ RUNNERS: Mapping[type[Action], StepRunner] = {
     SetPlan: run_set,
     WaitPlan: run_wait,
     WhenPlan: run_router,
+    McpPlan: run_mcp,
 }
 """Action → runner. A plan with an action that is not here (`UnavailablePlan`) never starts."""
