@@ -18,6 +18,37 @@ def register_secret(value: str) -> None:
         _secrets.add(value)
 
 
+class StreamRedactor:
+    """Masks secrets in a text that comes in pieces: what may be the beginning of one waits for its end."""
+
+    def __init__(self) -> None:
+        self._waiting = ""
+
+    def feed(self, piece: str) -> str:
+        """Return what may go out by now."""
+        if not _secrets:
+            return piece
+        text = redact(self._waiting + piece)
+        kept = max(_beginning_at_end(text, secret) for secret in _secrets)
+        self._waiting = text[len(text) - kept :]
+        return text[: len(text) - kept]
+
+    def end(self) -> str:
+        """Return what waited: it was no secret after all."""
+        text, self._waiting = self._waiting, ""
+        return text
+
+
+def _beginning_at_end(text: str, secret: str) -> int:
+    """Return the length of the longest end of `text` that `secret` begins with, without being all of it."""
+    at = text.find(secret[0], max(0, len(text) - len(secret) + 1))
+    while at >= 0:
+        if secret.startswith(text[at:]):
+            return len(text) - at
+        at = text.find(secret[0], at + 1)
+    return 0
+
+
 def redact(text: str) -> str:
     """Return `text` with every registered secret masked, the longest first."""
     if not _secrets:

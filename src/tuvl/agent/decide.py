@@ -57,7 +57,7 @@ def _request(call: ToolCall, used_ids: set[str]) -> RequestedCall:
     if not call_id or call_id in used_ids:
         call_id = _fresh_id(used_ids)
     used_ids.add(call_id)
-    return RequestedCall(id=call_id, name=_clean_name(call.name), arguments=read_arguments(call.arguments))
+    return RequestedCall(id=call_id, name=clean_name(call.name), arguments=read_arguments(call.arguments))
 
 
 def _fresh_id(used_ids: set[str]) -> str:
@@ -68,9 +68,12 @@ def _fresh_id(used_ids: set[str]) -> str:
     return f"call_{number}"
 
 
-def _clean_name(name: str) -> str:
-    """Trim a name, and reduce one that providers would refuse in the history to one they take."""
+def clean_name(name: str) -> str:
+    """Trim a name, and reduce one that providers would refuse in the history to one they take.
+
+    A reduced name begins with `_`, as no step's id does: what was asked for by a garbled name is never run.
+    """
     name = name.strip()
     if _NAME.fullmatch(name):
         return name
-    return _NOT_IN_NAME.sub("_", name)[:64].strip("_") or "unnamed"
+    return "_" + (_NOT_IN_NAME.sub("_", name)[:63].strip("_") or "unnamed")

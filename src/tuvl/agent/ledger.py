@@ -32,7 +32,7 @@ class Ledger:
         """Record a model call."""
         self.transcript.reply(record.iteration, record.reply, record.usage, record.duration_ms)
         if self.audit is not None:
-            async with _fatal("audit"):
+            async with must_be_kept("audit"):
                 await self.audit.completion(record)
 
     async def decided(self, move: Finish | CallTools) -> None:
@@ -49,7 +49,7 @@ class Ledger:
         self.transcript.observation(observation)
         if self.audit is not None:
             record = ToolCallRecord(iteration=self.transcript.turn, call=call, observation=observation)
-            async with _fatal("audit"):
+            async with must_be_kept("audit"):
                 await self.audit.tool_call(record)
 
     async def observed(self, messages: Sequence[Message]) -> None:
@@ -66,12 +66,13 @@ class Ledger:
 
     async def _append(self, messages: Sequence[Message]) -> None:
         if self.conversation is not None:
-            async with _fatal("conversation"):
+            async with must_be_kept("conversation"):
                 await self.conversation.append(messages)
 
 
 @asynccontextmanager
-async def _fatal(sink: str) -> AsyncIterator[None]:
+async def must_be_kept(sink: str) -> AsyncIterator[None]:
+    """Turn whatever a sink of this name raises into the error that ends the run."""
     try:
         yield
     except StepError:

@@ -6,7 +6,7 @@ then after an answer `Continuation`. An exception from any of them ends the run 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tuvl.llm.messages import Message, ModelReply, ModelRequest, Usage
 from tuvl.tools.result import Observation
@@ -94,4 +94,24 @@ class ConversationSink(Protocol):
 
     async def append(self, messages: Sequence[Message]) -> None:
         """Store a turn: the opening, an assistant message before its calls run, the results of its calls."""
+        ...
+
+
+@runtime_checkable
+class StreamingConversation(ConversationSink, Protocol):
+    """A conversation sink that takes the replies of a streaming agent piece by piece; any other gets them whole.
+
+    What was opened and neither committed nor opened anew is void: the call was cut off, or its reply is no answer.
+    """
+
+    async def open_turn(self, turn: int) -> None:
+        """Begin a reply; one that is open is void."""
+        ...
+
+    async def chunk(self, text: str) -> None:
+        """Take the next piece of its text; the reply waits meanwhile, so gather what is costly to write."""
+        ...
+
+    async def commit(self, message: Message) -> None:
+        """Store the whole reply, before its calls run; stands for `append` with this message."""
         ...

@@ -1,11 +1,11 @@
 """What happened in one agent run, in order: assistant turns, calls, results. Kept for the trace of an abnormal end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tuvl.agent.decide import CallTools, NextMove
 from tuvl.agent.exits import Exit
-from tuvl.llm.messages import ModelReply, Usage
+from tuvl.llm.messages import ModelReply, ToolCall, Usage
 from tuvl.redaction import redact
 from tuvl.tools.result import Observation
 from tuvl.tools.toolbox import RequestedCall
@@ -41,11 +41,19 @@ class Transcript:
             "duration_ms": round(duration_ms, 3),
         }
         if reply.message.tool_calls:
-            entry["tool_calls"] = [
-                {"id": call.id, "name": call.name, "arguments": self._said(call.arguments)}
-                for call in reply.message.tool_calls
-            ]
+            entry["tool_calls"] = [self._call(call) for call in reply.message.tool_calls]
         self._add("assistant", entry)
+
+    def partial(self, turn: int, text: str, tools: Sequence[str], why: str) -> None:
+        """Record what a reply said until it was cut off; it is not part of the conversation."""
+        self.turn = turn
+        self._add("partial_reply", {"content": self._said(redact(text)), "tools": list(tools), "why": why})
+
+    def _call(self, call: ToolCall) -> JsonObject:
+        entry: JsonObject = {"id": call.id, "name": call.name, "arguments": self._said(call.arguments)}
+        if not call.name.strip():
+            entry["incomplete"] = True  # it names no tool, so it is answered and not run
+        return entry
 
     def summarized(self, messages: int, usage: Usage, duration_ms: float) -> None:
         """Record that so many messages were folded into a summary, and what the call for it used."""

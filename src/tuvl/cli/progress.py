@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from tuvl.cli.wording import cost, count, seconds
 from tuvl.events.types import (
@@ -18,8 +18,29 @@ from tuvl.events.types import (
     RunStarted,
     StepFinished,
     StepStarted,
+    StreamEnded,
+    StreamReset,
+    TextDelta,
+    TextWithheld,
+    ToolCallDelta,
     ToolCallFinished,
     ToolCallStarted,
+)
+
+AgentEvent: TypeAlias = (
+    ModelCallStarted
+    | Iteration
+    | TextDelta
+    | ToolCallDelta
+    | TextWithheld
+    | StreamReset
+    | StreamEnded
+    | ToolCallStarted
+    | ToolCallFinished
+    | ApprovalRequested
+    | ApprovalDecided
+    | Heartbeat
+    | AgentEnded
 )
 
 _ITEM = re.compile(r"\[\d+\]$")
@@ -74,6 +95,15 @@ class Progress:
             case StepStarted():
                 self._open.append(StepProgress(step))
                 self.doing = ""
+            case StepFinished():
+                self._end(step)
+            case RunFinished():
+                self.doing = ""
+            case _:
+                self._follow_agent(body, step)
+
+    def _follow_agent(self, body: AgentEvent, step: str) -> None:
+        match body:
             case ModelCallStarted():
                 self._begun(step).turn = body.iteration
                 self.doing = "thinking" if body.attempt <= 1 else f"attempt {body.attempt}"
@@ -89,11 +119,11 @@ class Progress:
                 self.doing = f"waiting for approval of {body.tool}"
             case AgentEnded():
                 self._settle(step)
-            case StepFinished():
-                self._end(step)
-            case ToolCallFinished() | ApprovalDecided() | RunFinished():
+            case TextDelta() | ToolCallDelta() | StreamReset():
+                self.doing = _writing(body)
+            case ToolCallFinished() | ApprovalDecided():
                 self.doing = ""
-            case Heartbeat():
+            case Heartbeat() | TextWithheld() | StreamEnded():
                 pass
             case _:
                 assert_never(body)
@@ -143,3 +173,17 @@ class Progress:
         if self.tokens:
             parts += [count(self.tokens, "token"), cost(self.cost_usd)]
         return parts
+
+
+def _doing(body: ApprovalRequested | TextDelta | ToolCallDelta | StreamReset) -> str:
+    match body:
+        case ApprovalRequested():
+            return f"waiting for approval of {body.tool}"
+        case TextDelta():
+            return "writing"
+        case ToolCallDelta():
+            return f"asking for {body.tool}"
+        case StreamReset():
+            return "thinking"
+        case _:
+            assert_never(body)

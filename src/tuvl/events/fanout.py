@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from tuvl.events.sink import Sink
-from tuvl.events.types import Event, RunFinished
+from tuvl.events.types import Event, RunFinished, TextDelta
 
 QUEUE_SIZE = 1024
 """Events a sink may be behind before it misses some."""
@@ -36,10 +36,14 @@ class Fanout:
         return sum(lane.dropped for lane in self._lanes)
 
     def accept(self, event: Event) -> None:
-        """Hand an event to every sink; returns at once. The terminal event displaces an older one when need be."""
+        """Hand an event to every sink; returns at once. The terminal event displaces an older one when need be.
+
+        Pieces of text, of which there are many, get only half of each queue: they crowd out no other event.
+        """
         must = isinstance(event.body, RunFinished)
+        share = 0.5 if isinstance(event.body, TextDelta) else 1.0
         for lane in self._lanes:
-            lane.put(event, must=must)
+            lane.put(event, must=must, share=share)
 
     async def aclose(self, *, timeout_s: float = CLOSE_S) -> None:
         """Let the sinks read what is queued, for so many seconds at most."""
@@ -73,12 +77,12 @@ class _Lane:
         """Whether there is a thread that may still deliver."""
         return self._thread is not None and self._thread.is_alive()
 
-    def put(self, event: Event, *, must: bool) -> None:
+    def put(self, event: Event, *, must: bool, share: float) -> None:
         with self._changed:
             if self._broken or self._closed:
                 self.dropped += 1
                 return
-            if len(self._queue) >= self._size:
+            if len(self._queue) >= self._size * share:
                 self.dropped += 1
                 if not must:
                     return

@@ -1,4 +1,7 @@
-"""The events of a run. Metadata only: names, counts and signals; never an argument, a result or a context value."""
+"""The events of a run. Metadata only: names, counts and signals; never an argument, a result or a context value.
+
+The exception is `TextDelta`, which is made only for an agent with `stream: true`.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -100,6 +103,50 @@ class Heartbeat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    """The next piece of what an agent's model says; only with `stream: true`. The one event with content in it."""
+
+    type: ClassVar[str] = "text_delta"
+    iteration: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallDelta:
+    """The reply that is being written asks for this tool; only with `stream: true`."""
+
+    type: ClassVar[str] = "tool_call_delta"
+    iteration: int
+    tool: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamReset:
+    """The pieces of this turn's reply so far are void: its call failed or was cut off; it may be made again."""
+
+    type: ClassVar[str] = "stream_reset"
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextWithheld:
+    """This agent's text does not go out in pieces, though it has `stream: true`: a guardrail must see it whole."""
+
+    type: ClassVar[str] = "text_withheld"
+    iteration: int
+    reason: Literal["output_guardrail"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamEnded:
+    """No more pieces of this agent follow: its last turn is stored. `finish_reason` is that of its last reply."""
+
+    type: ClassVar[str] = "stream_end"
+    iteration: int
+    finish_reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEnded:
     """An agent left its loop."""
 
@@ -138,6 +185,11 @@ EventBody: TypeAlias = (
     | ApprovalRequested
     | ApprovalDecided
     | Heartbeat
+    | TextDelta
+    | ToolCallDelta
+    | StreamReset
+    | TextWithheld
+    | StreamEnded
     | AgentEnded
     | StepFinished
     | RunFinished

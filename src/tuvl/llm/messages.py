@@ -103,7 +103,12 @@ class CallNamed:
     name: str
 
 
-Delta: TypeAlias = TextPiece | CallNamed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restarted:
+    """The pieces so far are void: the call failed on the way and is made again."""
+
+
+Delta: TypeAlias = TextPiece | CallNamed | Restarted
 
 
 class DeltaSink(Protocol):

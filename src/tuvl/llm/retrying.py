@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from tuvl.clock import Clock
 from tuvl.errors import ModelError
 from tuvl.llm.failures import timeout_failure
-from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price
+from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price, Restarted
 
 
 class RetryPolicy(Protocol):
@@ -89,6 +89,8 @@ class RetryingModel:
                 if attempt >= self._policy.attempts or not self._worth_another(error):
                     raise
                 wait_s = self._wait_s(attempt, error.retry_after_s or 0.0)
+            if request.on_delta is not None:
+                await request.on_delta(Restarted())
             await self._clock.sleep(wait_s)
             attempt += 1
 
