@@ -33,8 +33,8 @@ class RunControl:
         self._steers: list[str] = []
         self._scopes: dict[asyncio.Task[object], int] = {}
         self._cleanup: RunControl | None = None
-        self._interruptible: asyncio.Task[object] | None = None
-        self._interrupted = False
+        self._interruptible: dict[asyncio.Task[object], bool] = {}
+        """Tasks that a steer may cancel, and whether one has."""
         self.abort_reason: str | None = None
         self.abort_signal = threading.Event()
         """Set on abort; a synchronous node in a thread may look at it (`ctx.abort`)."""
@@ -64,11 +64,13 @@ class RunControl:
         A call that is `interruptible` is cancelled for it, once, however many messages come.
         """
         self._steers.append(message)
-        task = self._interruptible
-        # A run that steers itself is not waiting for anything; the message comes at its next checkpoint.
-        if task is not None and not self._interrupted and task is not asyncio.current_task():
-            self._interrupted = True
-            task.cancel()
+        current = asyncio.current_task()
+        for task, interrupted in self._interruptible.items():
+            # A run that steers itself is not waiting for anything; the message comes at its next checkpoint.
+            if not interrupted and task is not current:
+                self._interruptible[task] = True
+                task.cancel()
+                break
 
     def abort(self, reason: str = "aborted by request") -> None:
         """Stop the run: cancel the model call or tools in flight. Said twice, the first reason stands.
@@ -124,15 +126,17 @@ class RunControl:
         if self._steers:
             raise Steered
         task = asyncio.current_task()
-        self._interruptible, self._interrupted = task, False
+        if task is None:
+            raise RuntimeError("interruptible() needs a running task")
+        self._interruptible[task] = False
         try:
             yield
         except asyncio.CancelledError:
-            if self._interrupted and task is not None and task.uncancel() <= 0:
+            if self._interruptible[task] and task.uncancel() <= 0:
                 raise Steered from None
             raise
         finally:
-            self._interruptible = None
+            del self._interruptible[task]
 
     @contextmanager
     def abortable(self) -> Iterator[None]:

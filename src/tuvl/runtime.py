@@ -8,7 +8,10 @@ from uuid import uuid4
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.control import RunControl
+from tuvl.data.run_records import RunRecords, StoreAccess
+from tuvl.data.run_rows import RunRow
 from tuvl.data.sessions import DataAccess, RunData
+from tuvl.engine.keeping import keeps_records, kept
 from tuvl.engine.masking import masked
 from tuvl.engine.result import RunResult
 from tuvl.engine.run import RunPorts, run_plan
@@ -21,15 +24,16 @@ from tuvl.llm.litellm_model import close_connections
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.recording import Recorder
 from tuvl.llm.replay import Replay
+from tuvl.mcp.pool import McpPool
+from tuvl.metrics import Counters
 from tuvl.plan.compile import compile_workflow
 from tuvl.plan.compile_model_op import node_source
 from tuvl.plan.model import ExecutionPlan, ModelPlan
-from tuvl.mcp.pool import McpPool
-from tuvl.metrics import Counters
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
 from tuvl.source.document import Document
+from tuvl.tools.approval import Approvals, StandingAnswer
 from tuvl.values import JsonObject
 
 
@@ -69,7 +73,10 @@ class Engine:
         self._clock: Clock = clock or SystemClock()
         self._chat_models = chat_models
         self._http = HttpClient()
+        self.counters = Counters()
+        """What was counted over all runs."""
         self._data = DataAccess(environ, lambda: node_source(project))
+        self._store = StoreAccess(str(project.root), settings.database_url)
 
     def plan(self, workflow: Document) -> ExecutionPlan:
         """Compile a workflow; raises `ConfigError` for every mistake that `tuvl validate` calls an error."""
@@ -86,8 +93,9 @@ class Engine:
         timeout_s: float | None = None,
         run_id: str | None = None,
         trace: bool = False,
+        approvals: Approvals | None = None,
     ) -> RunResult:
-        """Run a plan once, to its end.
+        """Run a plan once, to its end. Without `approvals`, every tool call that needs one is refused.
 
         Raises `ConfigError`, `UsageError` or `InputError` when the run cannot begin; every later fault is in the
         result. Cancelling the call stops the run; `control.abort()` stops it with a result.
@@ -96,39 +104,54 @@ class Engine:
         replay = Replay.load(self._replay) if self._replay is not None else None
         models = _RunModels(lambda model: self._make_model(model, recorder, replay))
         fanout = Fanout(sinks)
+        run_id, principal = run_id or uuid4().hex, principal or Principal()
         data = RunData(self._data)
+        records = self._records(plan, run_id, principal, data)
+        servers = McpPool(environ=self._environ, http=self._http)
         ports = RunPorts(
             settings=self._settings,
             environ=self._environ,
             http=self._http,
+            mcp=servers,
             model_for=models.get,
             clock=self._clock,
             control=control or RunControl(pause_max_s=self._settings.agent_pause_max_s),
-            principal=principal or Principal(),
+            principal=principal,
             accept=fanout.accept if fanout.listening else None,
-        records = self._records(plan, run_id, principal, data)
-        servers = McpPool(environ=self._environ, http=self._http)
             transactions=data,
+            records=records,
+            approvals=approvals or StandingAnswer(),
+            counters=self.counters,
         )
         try:
-            result = await run_plan(plan, input, ports, run_id=run_id or uuid4().hex, timeout_s=timeout_s, trace=trace)
-            mcp=servers,
+            result = await run_plan(plan, input, ports, run_id=run_id, timeout_s=timeout_s, trace=trace)
+            result = await kept(masked(result, data.secure), records, wanted=keeps_records(plan))
         finally:
+            await records.interrupted()
+            await servers.aclose()
             await models.aclose()
             await fanout.aclose()
-        result = masked(result, data.secure)
         return result if recorder is None else _saved(result, recorder)
 
     async def aclose(self) -> None:
         """Let go of connections."""
         await self._data.aclose()
+        await self._store.aclose()
         await self._http.aclose()
         await close_connections()
 
+    def _records(self, plan: ExecutionPlan, run_id: str, principal: Principal, data: RunData) -> RunRecords:
+        run = RunRow(
+            run_id=run_id,
+            workflow=plan.workflow,
+            schema_version=plan.schema_version,
+            principal=principal,
+            started_at=self._clock.now(),
+        )
+        return RunRecords(self._store, run, secure=data.secure, clock=self._clock)
+
     def _make_model(self, plan: ModelPlan, recorder: Recorder | None, replay: Replay | None) -> ChatModel:
         given = None if self._chat_models is None else self._chat_models(plan)
-            await records.interrupted()
-            await servers.aclose()
         if given is not None:
             return given
         return make_model(

@@ -228,7 +228,7 @@ def test_json_lines_are_one_event_each_in_the_form_of_the_wire() -> None:
 
 
 def test_silence_says_nothing() -> None:
-    view = Silence()
+    view = Silence(io.StringIO())
     for event in TURN:
         view.accept(event)
     view.say("x")

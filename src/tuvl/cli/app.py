@@ -16,6 +16,7 @@ import typer
 import tuvl
 from tuvl.cli.flags import Words
 from tuvl.cli.init import DEFAULT_TEMPLATE
+from tuvl.cli.runs_app import runs
 from tuvl.errors import TuvlError
 
 MISUSE = 2
@@ -45,6 +46,14 @@ class RunEvents(StrEnum):
 
     PRETTY = "pretty"
     JSONL = "jsonl"
+    NONE = "none"
+
+
+class Approve(StrEnum):
+    """Choices of `tuvl run --approve`."""
+
+    PROMPT = "prompt"
+    ALL = "all"
     NONE = "none"
 
 
@@ -233,6 +242,14 @@ def run(
             "[default: the local operator, with every scope]",
         ),
     ] = None,
+    approve: Annotated[
+        Approve | None,
+        typer.Option(
+            help="What becomes of tool calls that need approval: ask on the terminal, allow all, or refuse all. "
+            "[default: prompt on a terminal, else none]",
+            show_default=False,
+        ),
+    ] = None,
     project: Project = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan instead: nothing is run, nothing is called.")
@@ -259,6 +276,7 @@ def run(
             "--record": record,
             "--replay": replay,
             "--principal": principal,
+            "--approve": approve,
             "--project": project,
             "--format": format_,
         },
@@ -317,6 +335,9 @@ def schema(
 
     check_destination(output)
     raise typer.Exit(0 if deliver(schema_text(kind) + "\n", output) else 1)
+
+
+app.add_typer(runs, name="runs")
 
 
 def main(argv: Sequence[str]) -> int:

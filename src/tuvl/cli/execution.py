@@ -4,6 +4,7 @@ import gc
 import sys
 from typing import assert_never
 
+from tuvl.cli.approving import approvals_for
 from tuvl.cli.inputs import apply_settings, read_input, read_principal
 from tuvl.cli.live import JsonLines, Silence, View, view_for
 from tuvl.cli.options import EventsMode, RunOptions
@@ -19,6 +20,7 @@ from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
 from tuvl.settings import environment, load_settings
 from tuvl.source.document import Document
+from tuvl.tools.approval import Approvals
 from tuvl.values import JsonObject
 
 
@@ -43,12 +45,15 @@ def execute(options: RunOptions, project: ProjectIndex, document: Document) -> i
     if options.dry_run:
         return _show_plan(plan, document, project, options, data)
     view = _view(options.events)
+    approvals = approvals_for(options.approve, view, sys.stdin, sys.stderr, machine=options.events == "jsonl")
     control = RunControl(pause_max_s=settings.agent_pause_max_s)
     interrupts = Interrupts(control, view)
     # The collector looks at what the run makes, and not at what was there before.
     gc.freeze()
     gc.enable()
-    run = _run(engine, plan, data, options=options, control=control, principal=principal, view=view)
+    run = _run(
+        engine, plan, data, options=options, control=control, principal=principal, approvals=approvals, view=view
+    )
     result = run_to_end(run, interrupts=interrupts, view=view)
     return _hand_over(result, options, view, interrupted=interrupts.came)
 
@@ -74,6 +79,7 @@ async def _run(
     options: RunOptions,
     control: RunControl,
     principal: Principal,
+    approvals: Approvals,
     view: View,
 ) -> RunResult:
     try:
@@ -85,6 +91,7 @@ async def _run(
             principal=principal,
             timeout_s=options.timeout_s,
             trace=options.trace,
+            approvals=approvals,
         )
     finally:
         await engine.aclose()
@@ -97,7 +104,7 @@ def _view(mode: EventsMode) -> View:
         case "jsonl":
             return JsonLines(sys.stderr)
         case "none":
-            return Silence()
+            return Silence(sys.stderr)
         case _:
             assert_never(mode)
 

@@ -7,7 +7,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol, TextIO
 
 from tuvl.cli.progress import Progress
@@ -39,6 +39,14 @@ class View(Protocol):
         """Print a line that stays."""
         ...
 
+    def question(self, lines: Sequence[str], prompt: str) -> None:
+        """Print a question that stays, the prompt last on an open line; nothing is repainted until `answered`."""
+        ...
+
+    def answered(self) -> None:
+        """Take the terminal back."""
+        ...
+
     def tick(self) -> None:
         """Show that time passes; called every `REPAINT_EVERY_S` seconds."""
         ...
@@ -67,6 +75,7 @@ class LiveStatus:
         self._began = now()
         self._painted = ""
         self._open = True
+        self._asking = False
         self._progress = Progress()
         self._lock = threading.Lock()
 
@@ -86,6 +95,19 @@ class LiveStatus:
         with self._lock:
             self._print(line, mark)
 
+    def question(self, lines: Sequence[str], prompt: str) -> None:
+        """Print the question where the status line was."""
+        with self._lock:
+            self._asking = True
+            self._painted = ""
+            self._write(f"\r{_CLEAR_TO_END}" + _question(lines, prompt, in_ascii=self._ascii))
+
+    def answered(self) -> None:
+        """Paint the status line again."""
+        with self._lock:
+            self._asking = False
+            self._repaint()
+
     def tick(self) -> None:
         """Repaint the status line, when it says something new."""
         with self._lock:
@@ -103,7 +125,7 @@ class LiveStatus:
         self._write(f"\r{self._dressed(mark, line)}{_CLEAR_TO_END}\n")
 
     def _repaint(self) -> None:
-        if not self._open:
+        if not self._open or self._asking:
             return
         # One column for the mark, one for its space, and one left free: a full line makes some terminals scroll.
         line = _fitting(self._progress.status(self._now() - self._began), self._width() - 3)
@@ -162,6 +184,13 @@ class PlainLines:
             # Nobody reads any more; the run goes on.
             return
 
+    def question(self, lines: Sequence[str], prompt: str) -> None:
+        """Print the question."""
+        _ask(self._stream, lines, prompt, in_ascii=self._ascii)
+
+    def answered(self) -> None:
+        """Do nothing: lines are not repainted."""
+
     def tick(self) -> None:
         """Do nothing: lines are not repainted."""
 
@@ -183,6 +212,12 @@ class JsonLines:
     def say(self, line: str, *, mark: Mark = "good") -> None:
         """Say nothing: all that the lines of a view say stands in the events or in the result."""
 
+    def question(self, lines: Sequence[str], prompt: str) -> None:
+        """Ask nothing: nobody is asked where a program reads."""
+
+    def answered(self) -> None:
+        """Do nothing."""
+
     def tick(self) -> None:
         """Do nothing."""
 
@@ -191,13 +226,23 @@ class JsonLines:
 
 
 class Silence:
-    """Nobody looks."""
+    """Nobody looks, unless there is a question."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
 
     def accept(self, event: Event) -> None:
         """Ignore the event."""
 
     def say(self, line: str, *, mark: Mark = "good") -> None:
         """Say nothing."""
+
+    def question(self, lines: Sequence[str], prompt: str) -> None:
+        """Print the question: whoever is asked must see it."""
+        _ask(self._stream, lines, prompt, in_ascii=not _can_write(self._stream, "✓…"))
+
+    def answered(self) -> None:
+        """Do nothing."""
 
     def tick(self) -> None:
         """Do nothing."""
@@ -211,6 +256,20 @@ def view_for(stream: TextIO, environ: Mapping[str, str]) -> View:
     if not stream.isatty() or environ.get("TERM", "") in {"", "dumb"}:
         return PlainLines(stream)
     return LiveStatus(stream, colour=not environ.get("NO_COLOR"))
+
+
+def _question(lines: Sequence[str], prompt: str, *, in_ascii: bool) -> str:
+    text = "".join(f"{line}\n" for line in lines) + prompt
+    return text.encode("ascii", "backslashreplace").decode() if in_ascii else text
+
+
+def _ask(stream: TextIO, lines: Sequence[str], prompt: str, *, in_ascii: bool) -> None:
+    try:
+        stream.write(_question(lines, prompt, in_ascii=in_ascii))
+        stream.flush()
+    except OSError:
+        # The terminal is gone; the read that follows will say so.
+        return
 
 
 def _of_an_item(event: Event) -> bool:

@@ -12,8 +12,9 @@ from tuvl.suggest import did_you_mean
 
 EventsMode = Literal["pretty", "jsonl", "none"]
 PlanFormat = Literal["text", "json"]
+ApproveMode = Literal["prompt", "all", "none"]
 
-_VALUES = "--input --events --output --timeout --record --replay --principal --project --format"
+_VALUES = "--approve --input --events --output --timeout --record --replay --principal --project --format"
 FLAGS = Flags(
     command="run",
     values=frozenset(_VALUES.split()),
@@ -38,6 +39,7 @@ class RunOptions:
     record: Path | None
     replay: Path | None
     principal: str | None
+    approve: ApproveMode | None
     project: str | None
     dry_run: bool
     format: PlanFormat
@@ -65,10 +67,16 @@ def options_of(words: Words) -> RunOptions:
         record=record,
         replay=replay,
         principal=words.one("--principal"),
+        approve=_approve(words),
         project=words.one("--project"),
         dry_run=dry_run,
         format=cast(PlanFormat, _choice("--format", plan_format or "text", get_args(PlanFormat))),
     )
+
+
+def _approve(words: Words) -> ApproveMode | None:
+    text = words.one("--approve")
+    return None if text is None else cast(ApproveMode, _choice("--approve", text, get_args(ApproveMode)))
 
 
 def _path(words: Words, name: str) -> Path | None:

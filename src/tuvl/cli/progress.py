@@ -119,8 +119,12 @@ class Progress:
                 self.doing = f"waiting for approval of {body.tool}"
             case AgentEnded():
                 self._settle(step)
-            case TextDelta() | ToolCallDelta() | StreamReset():
-                self.doing = _writing(body)
+            case TextDelta():
+                self.doing = "writing"
+            case ToolCallDelta():
+                self.doing = f"asking for {body.tool}"
+            case StreamReset():
+                self.doing = "thinking"
             case ToolCallFinished() | ApprovalDecided():
                 self.doing = ""
             case Heartbeat() | TextWithheld() | StreamEnded():

@@ -1,19 +1,22 @@
 """The single dispatch: runs one step of any kind, on the spine or as a tool, and settles how it ended."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 
 from tuvl.control import Aborted
 from tuvl.engine.context import RunContext, normalised
 from tuvl.engine.failure import cancelled_itself, failed, presentable, timed_out, unexplained
+from tuvl.engine.hooking import observed
 from tuvl.engine.transaction import Transactions
+from tuvl.errors import StepError
+from tuvl.hooks.emit import HookEmitter
 from tuvl.plan.model import FunctionalPlan, StepPlan
 from tuvl.spec.signals import ERROR, Reserved
 from tuvl.steps.base import RunServices, StepResult, StepScope
 from tuvl.steps.registry import RUNNERS
 from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, copy_json
 
 
 @dataclass(slots=True)
@@ -22,9 +25,14 @@ class Dispatcher:
 
     context: RunContext
     transactions: Transactions
+    hooks: HookEmitter | None = None
 
     async def run_step(self, scope: StepScope) -> StepResult:
         """Run a step of the spine and apply its delta. A failure, a timeout and an abort are results."""
+        with observed(self.hooks, scope) as ended:
+            return ended(await self._abortable(scope))
+
+    async def _abortable(self, scope: StepScope) -> StepResult:
         try:
             with scope.services.control.abortable():
                 return await self._in_time(scope)
@@ -47,20 +55,49 @@ class Dispatcher:
         except GuestCancelledError:
             return cancelled_itself(step.id)
 
-    async def run_tool(self, services: RunServices, ref: str, arguments: JsonObject) -> StepResult:
+    async def run_tool(
+        self, services: RunServices, ref: str, arguments: JsonObject, trace: list[JsonObject] | None = None
+    ) -> StepResult:
         """Run a step as a tool, on the public context with its arguments laid over it.
 
         Nothing reaches the context of the run: the result's delta says what the step set. Its deadline and the abort
         are its caller's, so that only a cancellation leaves this as an exception.
         """
         values = {**self.context.values, **arguments, "args": arguments}
-        return await self._transact(
-            StepScope(step=services.plan.steps[ref], services=services, values=values, args=arguments), None
+        scope = StepScope(
+            step=services.plan.steps[ref],
+            services=services,
+            values=values,
+            args=arguments,
+            trace=[] if trace is None else trace,
         )
+        with observed(self.hooks, scope) as ended:
+            return ended(await self._transact(scope, None))
+
+    def notification(
+        self, services: RunServices, target: str, payload: JsonObject
+    ) -> Coroutine[None, None, str | None]:
+        """Return the work of running an APICall step for a hook, on the context as it is now, the payload as `args`.
+
+        It is no step of the run: it is not counted, fires no hooks and leaves nothing behind.
+        """
+        values, step = self.context.values, services.plan.steps[target]
+
+        async def send() -> str | None:
+            own = {key: copy_json(value) for key, value in values.items()}
+            scope = StepScope(step=step, services=services, values={**own, "args": payload}, args=payload)
+            result = await self._transact(scope, None)
+            return None if result.failure is None else result.failure.message
+
+        return send()
 
     async def _transact(self, scope: StepScope, context: RunContext | None) -> StepResult:
         """Run a step inside its transaction; its delta is applied to `context`, when one is given."""
-        step = scope.step
+        step, principal = scope.step, scope.services.principal
+        missing = principal.lacks(scope=step.required_scope, group=step.required_group)
+        if missing is not None:
+            message = f"principal {principal.id!r} may not run step {step.id!r}: it needs {missing}"
+            return failed(step.id, StepError(message, type="forbidden"))
         transaction = await self.transactions.begin(step.id)
         if transaction.data is not None:
             scope = replace(scope, data=transaction.data)
@@ -77,7 +114,7 @@ class Dispatcher:
                     context.apply(admitted)
             return result
         except Exception as error:  # noqa: BLE001 - the one place where whatever a step raises becomes its failure
-            return failed(step.id, error)
+            return replace(failed(step.id, error), trace=tuple(scope.trace))
         finally:
             if not kept:
                 await transaction.rollback()

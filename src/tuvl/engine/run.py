@@ -4,29 +4,36 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from tuvl.agent.limits import Budget
 from tuvl.clock import Clock, SystemClock
 from tuvl.control import RunControl
+from tuvl.data.run_records import RunRecords
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.engine.advance import Finish, Goto, Move, Stop, advance
 from tuvl.engine.context import RunContext
 from tuvl.engine.dispatch import Dispatcher
+from tuvl.engine.hooking import run_stopped
 from tuvl.engine.journal import Journal, NoJournal, StepRecord
+from tuvl.engine.nested import nested_context, nested_result
 from tuvl.engine.record import RunRecord
 from tuvl.engine.result import RunResult, Status
+from tuvl.engine.step_count import StepCount
 from tuvl.engine.transaction import NoTransactions, Transactions
 from tuvl.errors import EngineError
 from tuvl.events.types import Event, EventBody, RunFinished, RunStarted, StepFinished, StepStarted
+from tuvl.hooks.emit import HookEmitter
 from tuvl.http.client import HttpClient
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
+from tuvl.mcp.pool import McpPool
+from tuvl.metrics import Counters
 from tuvl.plan.model import ExecutionPlan, ModelPlan, StepPlan
 from tuvl.principal import Principal
 from tuvl.settings import Settings
 from tuvl.spec.signals import ERROR, Reserved
 from tuvl.steps.base import RunServices, StepFailure, StepResult, StepScope
+from tuvl.tools.approval import Approvals, StandingAnswer
 from tuvl.values import JsonObject
-from tuvl.mcp.pool import McpPool
-from tuvl.metrics import Counters
 
 CLEANUP_S = 30.0
 """How long the steps routed from `aborted` may take after an abort, in seconds, all of them together."""
@@ -39,6 +46,7 @@ class RunPorts:
     settings: Settings
     environ: Mapping[str, str]
     http: HttpClient
+    mcp: McpPool
     model_for: Callable[[ModelPlan], ChatModel]
     clock: Clock = field(default_factory=SystemClock)
     control: RunControl = field(default_factory=RunControl)
@@ -46,8 +54,11 @@ class RunPorts:
     accept: Callable[[Event], None] | None = None
     """Takes each event; `None` when nobody listens."""
     journal: Journal = field(default_factory=NoJournal)
-    mcp: McpPool
     transactions: Transactions = field(default_factory=NoTransactions)
+    records: RunRecords | None = None
+    approvals: Approvals = field(default_factory=StandingAnswer)
+    counters: Counters = field(default_factory=Counters)
+    """What hooks count; kept by the runtime, over its runs."""
 
 
 async def run_plan(
@@ -78,17 +89,6 @@ class _InFlight:
     started: float
 
 
-class _Run:
-    """The state of one run, or of one inside a step of another: that one spends from both."""
-
-    def __init__(self, plan: ExecutionPlan, context: RunContext, ports: RunPorts, run_id: str, *, trace: bool) -> None:
-        self._plan = plan
-        self._context = context
-        self._ports = ports
-        self._run_id = run_id
-        self._clock = ports.clock
-        self._meter = Meter()
-        self._record = RunRecord(trace=[] if trace else None)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Around:
     """What a run inside a step has of the run around it."""
@@ -98,13 +98,48 @@ class _Around:
     steps: StepCount
 
 
-        self._dispatcher = Dispatcher(context, ports.transactions)
+class _Run:
+    """The state of one run, or of one inside a step of another: that one spends from both."""
+
+    def __init__(
+        self,
+        plan: ExecutionPlan,
+        context: RunContext,
+        ports: RunPorts,
+        run_id: str,
+        *,
+        trace: bool = False,
+        around: _Around | None = None,
+    ) -> None:
+        self._around = around
+        self._plan = plan
+        self._context = context
+        self._ports = ports
+        self._run_id = run_id
+        self._clock = ports.clock
+        self._meter = Meter(parent=around.scope.services.meter if around else None)
+        self._record = RunRecord(trace=[] if trace else None, outer=around.record if around else None)
+        self._steps = StepCount(plan.limits.max_steps, around.steps if around else None)
+        self._hooks = self._make_hooks()
+        self._dispatcher = Dispatcher(context, ports.transactions, self._hooks)
         self._in_flight: _InFlight | None = None
         self._seq = 0
         self._services = self._make_services()
 
+    def _make_hooks(self) -> HookEmitter | None:
+        plan = self._plan
+        if not plan.hooks and not any(step.hooks for step in plan.steps.values()):
+            return None
+        return HookEmitter(
+            run_id=self._run_id,
+            workflow=plan.workflow,
+            notify=lambda target, payload: self._dispatcher.notification(self._services, target, payload),
+            counters=self._ports.counters,
+        )
+
     def _make_services(self) -> RunServices:
-        ports = self._ports
+        ports, around = self._ports, self._around
+        outer = around.scope.services if around else None
         return RunServices(
             run_id=self._run_id,
             plan=self._plan,
@@ -113,12 +148,20 @@ class _Around:
             control=ports.control,
             principal=ports.principal,
             meter=self._meter,
-            emit=self._emit,
+            emit=outer.emit if outer else self._emit,
             model_for=ports.model_for,
             merge=self._dispatcher.merge,
             dispatch=self._dispatch_tool,
             http=ports.http,
+            mcp=ports.mcp,
             environ=ports.environ,
+            records=ports.records,
+            approvals=ports.approvals,
+            sub_run=self._run_inside,
+            budgets=(Budget.of_run(self._plan.limits, self._meter), *(outer.budgets if outer else ())),
+            current_values=lambda: self._context.values,
+            path=f"{around.scope.place}/" if around else "",
+            hooks=self._hooks,
         )
 
     async def _dispatch_tool(
@@ -143,7 +186,7 @@ class _Around:
     async def execute(self, timeout_s: float | None) -> RunResult:
         """Run to the end; exactly one terminal event, whatever happens."""
         started = self._clock.monotonic()
-        if self._ports.accept is not None:
+        if self._listened and self._around is None:
             self._emit(None, RunStarted(workflow=self._plan.workflow, schema_version=self._plan.schema_version))
         status: Status = "failed"
         try:
@@ -154,8 +197,10 @@ class _Around:
         finally:
             duration_ms = self._elapsed_ms(started)
             if self._in_flight is not None:  # cancelled from outside, or the journal failed
-                self._close_in_flight(StepResult(signal=ERROR if status == "failed" else Reserved.ABORTED))
-            if self._ports.accept is not None:
+                self._close_in_flight(self._cut_off(ERROR if status == "failed" else Reserved.ABORTED))
+            if self._hooks is not None:
+                await run_stopped(self._hooks, self._plan, self._record, status)
+            if self._listened and self._around is None:
                 steps = self._record.steps
                 signal = steps[-1].signal if steps else None
                 self._emit(None, RunFinished(status=status, signal=signal, duration_ms=duration_ms))
@@ -163,24 +208,29 @@ class _Around:
             self._plan, self._context, self._meter, run_id=self._run_id, status=status, duration_ms=duration_ms
         )
 
+    @property
+    def _listened(self) -> bool:
+        return self._ports.accept is not None
+
+    def _cut_off(self, signal: str) -> StepResult:
+        """Return how the step in flight ended that never came to its end."""
+        if self._around is None or self._in_flight is None:
+            return StepResult(signal=signal)
+        # The run around this one goes on, and its result still has to tell what an agent in here did.
+        failure = StepFailure(type="cancelled", message=f"cut off with step {self._around.scope.place!r}")
+        return StepResult(signal=signal, failure=failure, trace=tuple(self._in_flight.scope.trace))
+
     async def _to_the_end(self, timeout_s: float | None) -> Status:
         control = self._ports.control
         move: Move = Finish()
         try:
             entry = self._plan.steps[self._plan.entry]
-            move = await self._walk_within(timeout_s, "the run", entry, self._services)
-            mcp=ports.mcp,
+            move = await self._walk_within(timeout_s, "the run", entry, self._services, self._steps)
             if isinstance(move, Goto):
-            records=ports.records,
-            approvals=ports.approvals,
-            sub_run=self._run_inside,
-            budgets=(Budget.of_run(self._plan.limits, self._meter), *(outer.budgets if outer else ())),
-            current_values=lambda: self._context.values,
-            path=f"{around.scope.place}/" if around else "",
-            hooks=self._hooks,
                 # The abort was routed. What cleans up has a control and a bound of its own; a second abort stops it.
                 cleanup = replace(self._services, control=control.for_cleanup())
-                move = await self._walk_within(CLEANUP_S, "the cleanup after the abort", move.step, cleanup)
+                steps = StepCount(self._plan.limits.max_steps)
+                move = await self._walk_within(CLEANUP_S, "the cleanup after the abort", move.step, cleanup, steps)
         except EngineError as error:
             self._record.engine_failed(error)
             return "aborted" if control.aborted else "failed"
@@ -190,12 +240,14 @@ class _Around:
             return "aborted"
         return move.status if isinstance(move, Stop) else "completed"
 
-    async def _walk_within(self, timeout_s: float | None, what: str, step: StepPlan, services: RunServices) -> Move:
+    async def _walk_within(
+        self, timeout_s: float | None, what: str, step: StepPlan, services: RunServices, steps: StepCount
+    ) -> Move:
         if timeout_s is None:
-            return await self._walk(step, services)
+            return await self._walk(step, services, steps)
         try:
             async with asyncio.timeout(timeout_s) as deadline:
-                return await self._walk(step, services)
+                return await self._walk(step, services, steps)
         except TimeoutError:
             if not deadline.expired():
                 raise
@@ -208,9 +260,10 @@ class _Around:
             self._close_in_flight(StepResult(signal=ERROR, failure=failure, trace=tuple(scope.trace)))
         raise EngineError(message, type="timeout", step=step_id, detail={"timeout_s": timeout_s})
 
-    async def _walk(self, step: StepPlan, services: RunServices) -> Move:
+    async def _walk(self, step: StepPlan, services: RunServices, steps: StepCount) -> Move:
         """Take step after step; returns `Goto` only for an abort that is routed."""
-        for _ in range(self._plan.limits.max_steps):
+        while True:
+            steps.take(step.id)
             await services.control.park()
             result = await self._run_step(step, services)
             move = advance(self._plan, step, result.signal)
@@ -219,18 +272,11 @@ class _Around:
             if services.control.aborted and result.signal == Reserved.ABORTED:
                 return move
             step = move.step
-        bound = self._plan.limits.max_steps
-        raise EngineError(
-            f"the run took {bound} steps and was not done; limits.max_steps is {bound} (next would be {step.id!r})",
-            type="max_steps",
-            step=step.id,
-            detail={"limit": "max_steps", "bound": bound},
-        )
 
     async def _run_step(self, step: StepPlan, services: RunServices) -> StepResult:
-        if self._ports.accept is not None:
-            self._emit(step.id, StepStarted(kind=step.kind))
         scope = StepScope(step=step, services=services, values=self._context.values)
+        if self._listened:
+            services.emit(scope.place, StepStarted(kind=step.kind))
         self._in_flight = _InFlight(scope, self._clock.monotonic())
         result = await self._dispatcher.run_step(scope)
         if not isinstance(self._ports.journal, NoJournal):
@@ -256,8 +302,9 @@ class _Around:
         if result.failure is not None:
             self._context.set_failure(step.id, result.failure)
         self._record.step_ended(step, result, duration_ms)
-        if self._ports.accept is not None:
-            self._emit(step.id, StepFinished(kind=step.kind, signal=result.signal, duration_ms=duration_ms))
+        if self._listened:
+            ended = StepFinished(kind=step.kind, signal=result.signal, duration_ms=duration_ms)
+            flight.scope.services.emit(flight.scope.place, ended)
 
     def _emit(self, step_id: str | None, body: EventBody) -> None:
         if self._ports.accept is not None:

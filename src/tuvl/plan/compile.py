@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.fault import Fault
@@ -12,15 +13,18 @@ from tuvl.analysis.references import artifact_references
 from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.artifacts.reference import SITE_TYPES
 from tuvl.errors import ConfigError, TemplateError
+from tuvl.plan.compile_hooks import compile_hooks, hooks_of_step
 from tuvl.plan.compile_limits import run_limits
 from tuvl.plan.compile_schema import compile_schema
 from tuvl.plan.compile_steps import compile_action, dot_path
-from tuvl.plan.model import ExecutionPlan, StepPlan
+from tuvl.plan.hooks import HookPlan
+from tuvl.plan.model import ExecutionPlan, StepPlan, SubWorkflowPlan
 from tuvl.plan.not_yet import not_yet
 from tuvl.plan.project import PlanProject
 from tuvl.project.index import ProjectIndex
 from tuvl.source.document import Document
 from tuvl.spec.build import build_as
+from tuvl.spec.kinds import HumanStep, Step
 from tuvl.spec.workflow import Workflow
 
 SHOWN_FAULTS = 3
@@ -35,12 +39,31 @@ def compile_workflow(
     string. Raises `ConfigError` for every mistake that `tuvl validate` reports as an error. What is sound and cannot
     run, here or yet, is told by `refusals` of the plan.
     """
+    return _compile(document, project, models or {}, {})
+
+
+def _compile(
+    document: Document, project: ProjectIndex, models: Mapping[str, str], done: dict[str, ExecutionPlan]
+) -> ExecutionPlan:
+    """Compile a workflow and those it runs as steps; `done` holds the ones that are compiled already.
+
+    A workflow that ends up calling itself is a fault of each on the way, so that this comes to an end.
+    """
     workflow = build_as(document, Workflow)
     view = WorkflowView(mapping(document.data))
     _refuse_repeated_ids(view, document)
     graph = route_graph(view, project)
     _refuse_faults(workflow_faults(view, project, graph), document)
-    resolver = PlanProject(project, models or {})
+
+    def sub_plan(name: str) -> ExecutionPlan:
+        if name not in done:
+            called = project.workflow(name)
+            if called is None:
+                raise ConfigError(f"there is no workflow {name!r}")
+            done[name] = _compile(called, project, models, done)
+        return done[name]
+
+    resolver = PlanProject(project, models, sub_plan)
     try:
         _refuse_artifacts(view, resolver)
         steps = _steps(workflow, view, graph, resolver)
@@ -65,11 +88,13 @@ def _plan(
         output=None if spec.output is None else dot_path(spec.output, where="`spec.output`"),
         required_scope=workflow.metadata.required_scope,
         required_group=workflow.metadata.required_group,
-        refusals=(*not_yet(view), *project.refusals, *_unapproved_tools(view, project)),
+        hooks=tuple(hook for hook in _workflow_hooks(workflow, project) if hook.on == "on_stop"),
+        refusals=(*not_yet(view), *project.refusals, *_unapproved_tools(view, project), *_of_nested(steps)),
     )
 
 
 def _steps(workflow: Workflow, view: WorkflowView, graph: RouteGraph, project: PlanProject) -> Mapping[str, StepPlan]:
+    hooks = _workflow_hooks(workflow, project)
     return {
         step.id: StepPlan(
             id=step.id,
@@ -79,9 +104,35 @@ def _steps(workflow: Workflow, view: WorkflowView, graph: RouteGraph, project: P
             next=graph.next_of(step.id),
             effects=effects_of(view.by_id[step.id], project.index),
             timeout_s=step.timeout_s,
+            hooks=hooks_of_step(
+                hooks, compile_hooks(step.hooks, where=f"step {step.id!r} field 'hooks", project=project)
+            ),
+            required_scope=_right(step, "required_scope"),
+            required_group=_right(step, "required_group"),
         )
         for step in workflow.spec.steps
     }
+
+
+def _workflow_hooks(workflow: Workflow, project: PlanProject) -> tuple[HookPlan, ...]:
+    return compile_hooks(workflow.spec.hooks, where="field 'spec.hooks", project=project)
+
+
+def _right(step: Step, name: Literal["required_scope", "required_group"]) -> str | None:
+    """Return what a step asks of its caller; `auth` of a question to a person is about who answers."""
+    if isinstance(step, HumanStep) or step.auth is None:
+        return None
+    return step.auth.required_scope if name == "required_scope" else step.auth.required_group
+
+
+def _of_nested(steps: Mapping[str, StepPlan]) -> list[str]:
+    """Say why a workflow that is run as a step cannot run."""
+    plans = {
+        step.action.plan.workflow: step.action.plan
+        for step in steps.values()
+        if isinstance(step.action, SubWorkflowPlan)
+    }
+    return [f"workflow {name!r}: {refusal}" for name, plan in plans.items() for refusal in plan.refusals]
 
 
 def _refuse_repeated_ids(view: WorkflowView, document: Document) -> None:
@@ -115,12 +166,10 @@ def _refuse_artifacts(view: WorkflowView, project: PlanProject) -> None:
 
 
 def _unapproved_tools(view: WorkflowView, project: PlanProject) -> list[str]:
-    policy = project.settings.policy.require_approval
-    if policy is None:
-        return []
     return [
         f"step {agent.id!r}: tool {use.ref!r} needs approval by `policy.require_approval`, and says `approval: never`"
         for agent in view.steps
         for use in tool_uses(agent, view)
-        if effects_of(use.step, project.index) in policy.effects and use.entry.get("approval", "never") == "never"
+        if project.approval_needed(effects_of(use.step, project.index))
+        and use.entry.get("approval", "never") == "never"
     ]

@@ -2,15 +2,24 @@
 
 from collections.abc import Iterator
 
+from tuvl.analysis.effects import effects_of
 from tuvl.analysis.parameters import ToolUse, tool_uses
-from tuvl.analysis.steps import StepView, WorkflowView
+from tuvl.analysis.steps import StepView, WorkflowView, text
 from tuvl.llm.messages import ToolSpec
+from tuvl.plan.compile_guardrails import compile_guardrails
+from tuvl.plan.compile_history import (
+    compile_compaction,
+    compile_conclude,
+    compile_context_limits,
+    compile_reserve,
+)
 from tuvl.plan.compile_limits import stricter
 from tuvl.plan.compile_schema import compile_schema
 from tuvl.plan.model import AgentLimits, AgentPlan, ModelPlan, OutcomePlan, RetryPlan
 from tuvl.plan.project import PlanProject
 from tuvl.spec.agent import Agent, AutonomousAgent, AutonomousStep, CompletionStep, Outcome, Retry, ToolEntry
-from tuvl.templating.render import Template
+from tuvl.templating.render import Template, compile_template
+from tuvl.tools.approval import ApprovalRule
 from tuvl.tools.tool import ToolPlan
 from tuvl.values import JsonObject
 
@@ -18,7 +27,7 @@ DEFAULT_MODEL_TIMEOUT_S = 120.0
 """One model call, when neither the agent nor its preset says otherwise."""
 
 
-def compile_completion(step: CompletionStep, project: PlanProject) -> AgentPlan:
+def compile_completion(step: CompletionStep, workflow: WorkflowView, project: PlanProject) -> AgentPlan:
     """Compile a single-call agent."""
     agent = step.agent
     model = project.model(agent.model, step=step.id)
@@ -35,6 +44,7 @@ def compile_completion(step: CompletionStep, project: PlanProject) -> AgentPlan:
         context_injection=agent.context_injection,
         system=_prose(agent.system, step.id, "system", project),
         prompt=_prose(agent.prompt, step.id, "prompt", project),
+        guardrails=compile_guardrails(agent.guardrails, step=step.id, workflow=workflow, project=project),
     )
 
 
@@ -54,10 +64,25 @@ def compile_autonomous(step: AutonomousStep, workflow: WorkflowView, project: Pl
         steering=_prose(agent.steering, step.id, "steering", project),
         skills=_skills(step.id, agent, project),
         context_injection=agent.context_injection,
-        tools=tuple(_tools(step, workflow.by_id[step.id], workflow)),
+        tools=tuple(_tools(step, workflow.by_id[step.id], workflow, project)),
         tool_error_policy=agent.tool_error_policy,
         arg_validation=agent.arg_validation,
         dedup_within_turn=agent.dedup_within_turn,
+        tool_concurrency=agent.tool_concurrency,
+        conclude=compile_conclude(agent.conclude),
+        compaction=compile_compaction(step.id, agent, model, project),
+        context_limits=compile_context_limits(agent.context_limits),
+        trim=agent.trim,
+        tool_surface=agent.tool_surface,
+        continue_on_stop=agent.continue_on_stop,
+        max_continuations=agent.max_continuations,
+        reserve=compile_reserve(agent.reserve),
+        heartbeat_s=agent.heartbeat_s,
+        steer_mode=agent.steer_mode,
+        stream=agent.stream,
+        audit=agent.audit is True,
+        conversation=_conversation(step),
+        guardrails=compile_guardrails(agent.guardrails, step=step.id, workflow=workflow, project=project),
     )
 
 
@@ -74,6 +99,13 @@ def _limits(agent: AutonomousAgent) -> AgentLimits:
         max_repeated_calls=agent.max_repeated_calls,
         answer_retries=agent.answer_retries,
     )
+
+
+def _conversation(step: AutonomousStep) -> Template | str | None:
+    given = step.agent.conversation
+    if given is None or isinstance(given, str):
+        return given
+    return compile_template(given.id, where=f"step {step.id!r} field 'agent.conversation.id'")
 
 
 def _outcome(step_id: str, outcome: Outcome) -> OutcomePlan:
@@ -112,10 +144,10 @@ def _temperature(agent: Agent, model: ModelPlan) -> float | None:
     return model.preset.spec.temperature
 
 
-def _prose(text: str | None, step_id: str, site: str, project: PlanProject) -> Template | None:
-    if text is None:
+def _prose(prose: str | None, step_id: str, site: str, project: PlanProject) -> Template | None:
+    if prose is None:
         return None
-    return project.prose(text, site=site, where=f"step {step_id!r} field 'agent.{site}'")
+    return project.prose(prose, site=site, where=f"step {step_id!r} field 'agent.{site}'")
 
 
 def _skills(step_id: str, agent: Agent, project: PlanProject) -> tuple[Template, ...]:
@@ -125,24 +157,43 @@ def _skills(step_id: str, agent: Agent, project: PlanProject) -> tuple[Template,
     )
 
 
-def _tools(step: AutonomousStep, view: StepView, workflow: WorkflowView) -> Iterator[ToolPlan]:
+def _tools(step: AutonomousStep, view: StepView, workflow: WorkflowView, project: PlanProject) -> Iterator[ToolPlan]:
     uses: dict[str, ToolUse] = {use.ref: use for use in tool_uses(view, workflow)}
     for index, entry in enumerate(step.agent.tools):
         use = uses[entry.ref]
+        where = f"step {step.id!r} field 'agent.tools[{index}]"
         # Providers refuse a schema whose root is no object, or an object without `properties`.
         parameters: JsonObject = {"type": "object", "properties": {}, **use.parameters}
+        effects = effects_of(use.step, project.index)
         yield ToolPlan(
             ref=entry.ref,
             kind=use.step.kind or "",
             spec=ToolSpec(name=entry.ref, description=use.description.strip(), parameters=parameters),
-            arguments=compile_schema(parameters, where=f"step {step.id!r} field 'agent.tools[{index}].parameters'"),
+            arguments=compile_schema(parameters, where=f"{where}.parameters'"),
+            effects=effects,
             writes_context=entry.writes_context,
             timeout_s=_tool_timeout_s(entry, use.step),
             on_timeout=entry.on_timeout,
             max_calls=entry.max_calls,
             max_result_chars=entry.max_result_chars or step.agent.tool_result_max_chars,
             max_result_bytes=step.agent.tool_result_max_bytes,
+            approval=_approval(entry.approval, project.approval_needed(effects), where=f"{where}.approval'"),
+            required_scope=text(use.step.get("auth", "required_scope")),
+            required_group=text(use.step.get("auth", "required_group")),
         )
+
+
+def _approval(approval: str, by_policy: bool, *, where: str) -> ApprovalRule | None:
+    """Compile `approval`; what the policy holds back is asked about whatever a condition says."""
+    if by_policy:
+        return ApprovalRule(reason="the project's policy asks for approval of such tools")
+    if approval == "never":
+        return None
+    if approval == "required":
+        return ApprovalRule(reason="the tool needs approval")
+    return ApprovalRule(
+        reason=f"approval is asked for when {approval}", condition=compile_template(approval, where=where)
+    )
 
 
 def _tool_timeout_s(entry: ToolEntry, target: StepView) -> float | None:

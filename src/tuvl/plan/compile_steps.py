@@ -13,11 +13,13 @@ from tuvl.plan.model import (
     ApiCallPlan,
     ConditionPlan,
     FailPlan,
+    ForEachPlan,
     FunctionalPlan,
     LogPlan,
     MatchPlan,
     ResponsePlan,
     SetPlan,
+    SubWorkflowPlan,
     UnavailablePlan,
     WaitPlan,
     WhenPlan,
@@ -56,7 +58,7 @@ def compile_action(step: Step, workflow: WorkflowView, project: PlanProject) -> 
         case ResponseStep():
             return _response(step)
         case CompletionStep():
-            return compile_completion(step, project)
+            return compile_completion(step, workflow, project)
         case AutonomousStep():
             return compile_autonomous(step, workflow, project)
         case ModelOpStep():
@@ -142,6 +144,26 @@ def _response(step: ResponseStep) -> ResponsePlan:
         name: dot_path(path, where=_where(step, f"mapping.{name}")) for name, path in (step.mapping or {}).items()
     }
     return ResponsePlan(mapping=mapping)
+
+
+def _sub_workflow(step: WorkflowStep, project: PlanProject) -> SubWorkflowPlan:
+    return SubWorkflowPlan(
+        plan=project.sub_plan(step.workflow),
+        input=compile_tree(step.input, where=_where(step, "input")),
+        output_key=step.output_key or f"{step.id}_result",
+    )
+
+
+def _for_each(step: ForEachStep) -> ForEachPlan:
+    items = step.items if isinstance(step.items, str) else list(step.items)
+    return ForEachPlan(
+        items=compile_tree(to_json(items), where=_where(step, "items")),
+        name=step.as_,
+        step=step.step,
+        output_key=step.output_key or f"{step.id}_result",
+        concurrency=step.concurrency,
+        max_items=step.max_items,
+    )
 
 
 def dot_path(text: str, *, where: str) -> tuple[str, ...]:

@@ -89,16 +89,6 @@ class CompactionPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelPlan:
-    """Which model an agent calls: a preset of the project, or a provider string (`preset` is `None` then)."""
-
-    name: str
-    preset: AgentModel | None = None
-    folder: str | None = None
-    """Folder of the preset's file: its `script:` is found from there."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomePlan:
     """How an agent's answer is read and where it goes."""
 
@@ -112,8 +102,17 @@ class OutcomePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReservePlan:
+    """Steps asked around each model call; each is the id of a Functional step."""
+
+    reserve: str
+    refund: str | None = None
+    observe_request: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPlan:
-    """An `Agent` step of either mode."""
+    """An `Agent` step of either mode. `trim`, `tool_surface` and `continue_on_stop` are ids of Functional steps."""
 
     mode: Literal["completion", "autonomous"]
     model: ModelPlan
@@ -132,6 +131,22 @@ class AgentPlan:
     tool_error_policy: Literal["report", "fail"] = "report"
     arg_validation: ArgValidation = "strict"
     dedup_within_turn: bool = False
+    tool_concurrency: int = 1
+    conclude: ConcludePlan | None = None
+    compaction: CompactionPlan | None = None
+    context_limits: ContextLimits | None = None
+    trim: str | None = None
+    tool_surface: str | None = None
+    continue_on_stop: str | None = None
+    max_continuations: int = 3
+    reserve: ReservePlan | None = None
+    heartbeat_s: float | None = None
+    steer_mode: Literal["boundary", "interrupt"] = "boundary"
+    stream: bool = False
+    audit: bool = False
+    conversation: Template | str | None = None
+    """Id of the conversation in the store of runs; a plain text is the id of a Functional step that keeps it."""
+    guardrails: GuardrailSites = field(default_factory=GuardrailSites)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +207,17 @@ class ApiCallPlan:
     only_hosts: tuple[str, ...] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpPlan:
+    """A call of a tool of an MCP server."""
+
+    server: McpServer
+    tool: str
+    timeout_s: float
+    arguments: TemplateTree
+    response: ToolResponse
+
+
 Operator: TypeAlias = Literal["eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "is_empty", "is_not_empty"]
 
 
@@ -206,17 +232,6 @@ class ConditionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchPlan:
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpPlan:
-    """A call of a tool of an MCP server."""
-
-    server: McpServer
-    tool: str
-    timeout_s: float
-    arguments: TemplateTree
-    response: ToolResponse
-
-
     """Router form 2: a value as the signal; `default` when that value has no route."""
 
     field: tuple[str, ...]
@@ -258,6 +273,28 @@ class ModelOpPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubWorkflowPlan:
+    """Another workflow of the project as a step; its output goes to `output_key`."""
+
+    plan: "ExecutionPlan"
+    input: TemplateTree
+    output_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForEachPlan:
+    """The step `step`, once for each item of a list; the results go to `output_key`, in the list's order."""
+
+    items: TemplateTree
+    name: str
+    """Name under which the step sees its item."""
+    step: str
+    output_key: str
+    concurrency: int = 1
+    max_items: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnavailablePlan:
     """A step that can be written and checked, and not be run yet; a plan with one never starts."""
 
@@ -269,12 +306,15 @@ Action: TypeAlias = (
     | FailPlan
     | LogPlan
     | ApiCallPlan
+    | McpPlan
     | ConditionPlan
     | MatchPlan
     | WhenPlan
     | ResponsePlan
     | AgentPlan
     | ModelOpPlan
+    | SubWorkflowPlan
+    | ForEachPlan
     | UnavailablePlan
 )
 
@@ -291,6 +331,10 @@ class StepPlan:
     """Where an unmapped `default` falls through to; `None` at the last step of the spine."""
     effects: Effects
     timeout_s: float | None = None
+    hooks: tuple[HookPlan, ...] = ()
+    """What observes this step: the hooks of the workflow, then its own."""
+    required_scope: str | None = None
+    required_group: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +349,19 @@ class ExecutionPlan:
     input_schema: ValueSchema | None = None
     output: tuple[str, ...] | None = None
     required_scope: str | None = None
-    | McpPlan
     required_group: str | None = None
+    hooks: tuple[HookPlan, ...] = ()
+    """What observes the run as a whole: the `on_stop` hooks of the workflow."""
     refusals: tuple[str, ...] = ()
     """Why a run refuses before its first step: what this version cannot do yet, what the project's policy forbids."""
+
+    def with_nested(self) -> "tuple[ExecutionPlan, ...]":
+        """Return this plan and those of the workflows that it runs as steps, at any depth, each once."""
+        found: dict[str, ExecutionPlan] = {self.workflow: self}
+        ahead = [self]
+        while ahead:
+            for step in ahead.pop().steps.values():
+                if isinstance(step.action, SubWorkflowPlan) and step.action.plan.workflow not in found:
+                    found[step.action.plan.workflow] = step.action.plan
+                    ahead.append(step.action.plan)
+        return tuple(found.values())

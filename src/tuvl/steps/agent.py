@@ -1,28 +1,26 @@
 """Agent steps: hands the engine's dispatch, control and meter to the agent, and the agent's exit back."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tuvl.agent.asking import Asker, Sampling
-from tuvl.agent.closing import Closing
 from tuvl.agent.completion import CompletionRunner
 from tuvl.agent.exits import Exit
-from tuvl.agent.gates import OpenGates
-from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.agent.loop import AgentStepRunner
-from tuvl.agent.offer import Offer
 from tuvl.agent.outcome import OutcomeContract
 from tuvl.agent.prompt import autonomous_opening, untrusted
 from tuvl.agent.transcript import Transcript
 from tuvl.errors import StepError
-from tuvl.events.types import EventBody, ModelCallStarted
-from tuvl.llm.messages import ChatModel
+from tuvl.events.types import EventBody
 from tuvl.llm.meter import Meter
-from tuvl.llm.retrying import RetryingModel
 from tuvl.plan.model import AgentPlan
+from tuvl.steps.agent_gates import gates_of, masks_of, tool_hooks_of
+from tuvl.steps.agent_parts import AgentParts
+from tuvl.steps.agent_records import ledger_of
 from tuvl.steps.base import FATAL_TYPES, RunServices, StepFailure, StepResult, StepScope
 from tuvl.tools.tool import ToolDispatch, ToolFailure, ToolOutcome
-from tuvl.tools.toolbox import Toolbox, ToolPolicy
+from tuvl.tools.toolbox import Toolbox
 from tuvl.values import JsonObject
 
 
@@ -31,7 +29,7 @@ async def run_agent(scope: StepScope) -> StepResult:
     agent = scope.step.action
     if not isinstance(agent, AgentPlan):
         raise TypeError(f"step {scope.step.id!r} has no agent plan")
-    transcript = Transcript(scope.step.id, scope.trace)
+    transcript = Transcript(scope.place, scope.trace, masks=masks_of(agent))
     if agent.mode == "completion":
         turns, ended = await _complete(agent, scope, transcript)
     else:
@@ -46,45 +44,49 @@ async def run_agent(scope: StepScope) -> StepResult:
 
 
 async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> tuple[int, Exit]:
-    services, emit, gates = scope.services, _emitter(scope), OpenGates()
+    services, emit = scope.services, _emitter(scope)
     bounds = _bounds(agent, services)
+    gates = gates_of(agent, scope, bounds)
+    parts = AgentParts(agent=agent, scope=scope, bounds=bounds, emit=emit, turn=lambda: runner.turn)
     toolbox = Toolbox(
         agent.tools,
-        dispatch=_tool_dispatch(services),
+        dispatch=_tool_dispatch(scope, bounds),
         merge=services.merge,
-        policy=ToolPolicy(
-            on_error=agent.tool_error_policy,
-            arg_validation=agent.arg_validation,
-            dedup_within_turn=agent.dedup_within_turn,
-            default_timeout_s=services.settings.agent_tool_timeout_s,
-        ),
+        policy=parts.tool_policy(),
         gate=gates,
         control=services.control,
         clock=services.clock,
         emit=emit,
+        clearance=parts.clearance(),
+        hooks=tool_hooks_of(scope),
     )
-    ledger = Ledger(transcript=transcript)
-    model = _model(agent, services, emit, lambda: runner.turn)
+    ledger = ledger_of(agent, scope, transcript)
+    model, stream = parts.model(), parts.stream(ledger)
+    preparation = parts.preparation(transcript, model)
     asker = Asker(
-        model=model,
+        model=stream.around(model) if stream else model,
         toolbox=toolbox,
-        offer=Offer(declared=tuple(tool.ref for tool in agent.tools)),
+        offer=parts.offer(preparation),
         bounds=bounds,
         control=services.control,
         ledger=ledger,
         clock=services.clock,
-        sampling=Sampling(max_output_tokens=agent.max_output_tokens, temperature=agent.temperature),
+        sampling=Sampling(
+            max_output_tokens=agent.max_output_tokens,
+            temperature=agent.temperature,
+            interruptible=agent.steer_mode == "interrupt",
+        ),
     )
-    contract = OutcomeContract(plan=agent.outcome)
     runner = AgentStepRunner(
         asker=asker,
         toolbox=toolbox,
         bounds=bounds,
-        closing=Closing(contract=contract, gates=gates, retries_left=agent.limits.answer_retries),
+        closing=parts.closing(gates),
         gates=gates,
         control=services.control,
         ledger=ledger,
-        emit=emit,
+        emit=stream.events() if stream else emit,
+        preparation=preparation,
     )
     system, user = autonomous_opening(agent, scope.values, scope.public)
     ended = await runner.run(system, user)
@@ -93,12 +95,14 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
 
 async def _complete(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> tuple[int, Exit]:
     services, emit = scope.services, _emitter(scope)
+    bounds = _bounds(agent, services)
+    parts = AgentParts(agent=agent, scope=scope, bounds=bounds, emit=emit, turn=lambda: runner.turn)
     runner = CompletionRunner(
         agent=agent,
-        model=_model(agent, services, emit, lambda: runner.turn),
-        bounds=_bounds(agent, services),
+        model=parts.model(),
+        bounds=bounds,
         contract=OutcomeContract(plan=agent.outcome),
-        gates=OpenGates(),
+        gates=gates_of(agent, scope, bounds),
         control=services.control,
         transcript=transcript,
         clock=services.clock,
@@ -106,8 +110,8 @@ async def _complete(agent: AgentPlan, scope: StepScope, transcript: Transcript) 
     system = agent.system.render_text(scope.values) if agent.system is not None else None
     user = agent.prompt.render_text(scope.values) if agent.prompt is not None else ""
     public = scope.public
-    parts = [user, *(untrusted(key, public[key]) for key in agent.context_injection if key in public)]
-    ended = await runner.run(system, "\n\n".join(part for part in parts if part))
+    parts_of_text = [user, *(untrusted(key, public[key]) for key in agent.context_injection if key in public)]
+    ended = await runner.run(system, "\n\n".join(part for part in parts_of_text if part))
     return runner.turn, ended
 
 
@@ -118,24 +122,19 @@ def _bounds(agent: AgentPlan, services: RunServices) -> Bounds:
         meter=Meter(parent=services.meter),
         run_meter=services.meter,
         clock=services.clock,
+        outer=services.budgets[1:],
     )
 
 
-def _model(
-    agent: AgentPlan, services: RunServices, emit: Callable[[EventBody], None], turn: Callable[[], int]
-) -> ChatModel:
-    return RetryingModel(
-        services.model_for(agent.model),
-        agent.retry,
-        timeout_s=agent.timeout_s,
-        clock=services.clock,
-        on_attempt=lambda attempt: emit(ModelCallStarted(iteration=turn(), attempt=attempt)),
-    )
+def _tool_dispatch(scope: StepScope, bounds: Bounds) -> ToolDispatch:
+    # What a tool spends, a workflow for one, comes out of the budget of the agent that called it.
+    services = replace(scope.services, meter=bounds.meter, budgets=bounds.budgets)
+    # Inside a ForEach the item stays in sight of the tools.
+    around = scope.args or {}
 
-
-def _tool_dispatch(services: RunServices) -> ToolDispatch:
     async def dispatch(ref: str, arguments: JsonObject) -> ToolOutcome:
-        result = await services.dispatch(ref, arguments)
+        given = {**around, **arguments} if around else arguments
+        result = await services.dispatch(ref, given, services=services)
         if result.failure is not None:
             failure = result.failure
             if failure.type in FATAL_TYPES:
@@ -154,8 +153,8 @@ def _tool_dispatch(services: RunServices) -> ToolDispatch:
 
 
 def _emitter(scope: StepScope) -> Callable[[EventBody], None]:
-    emit, step_id = scope.services.emit, scope.step.id
-    return lambda body: emit(step_id, body)
+    emit, place = scope.services.emit, scope.place
+    return lambda body: emit(place, body)
 
 
 def _failure(ended: Exit) -> StepFailure | None:

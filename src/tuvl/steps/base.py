@@ -4,17 +4,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tuvl.agent.limits import Budget
 from tuvl.clock import Clock
 from tuvl.control import RunControl
+from tuvl.data.run_records import RunRecords
 from tuvl.data.sessions import StepData
 from tuvl.events.types import EventBody
+from tuvl.hooks.emit import HookEmitter
 from tuvl.http.client import HttpClient
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
+from tuvl.mcp.pool import McpPool
 from tuvl.plan.model import ExecutionPlan, ModelPlan, StepPlan
 from tuvl.principal import Principal
 from tuvl.settings import Settings
-from tuvl.mcp.pool import McpPool
+from tuvl.tools.approval import Approvals
 from tuvl.values import JsonObject, JsonValue
 
 
@@ -95,12 +99,25 @@ class RunServices:
     dispatch: Dispatch
     http: HttpClient
     """Connections of APICall steps, kept between calls; owned by the runtime, which closes it."""
-    environ: Mapping[str, str]
-    """The environment that `${VAR}` in configuration fields is read from."""
-
-
     mcp: McpPool
     """Sessions with MCP servers, one a server, kept for the run; owned by the runtime, which closes it."""
+    environ: Mapping[str, str]
+    """The environment that `${VAR}` in configuration fields is read from."""
+    approvals: Approvals
+    """Asks whoever may approve a tool call."""
+    sub_run: SubRun
+    budgets: tuple[Budget, ...]
+    """What is left to spend, innermost first: the run's own budget, and those around the run."""
+    current_values: Callable[[], Mapping[str, JsonValue]]
+    """The context of the run as it is now."""
+    records: RunRecords | None = None
+    """What this run keeps in the store of runs; `None` keeps nothing."""
+    hooks: HookEmitter | None = None
+    """The hooks of the run; `None` when nothing is hooked."""
+    path: str = ""
+    """Where the steps of this run stand in the runs around it: `outer/`, `each[3]/`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepScope:
     """One execution of one step.
@@ -117,6 +134,11 @@ class StepScope:
     """What an agent does, appended as it happens: it survives when the step is cut off by a deadline."""
     data: StepData | None = None
     """The database sessions of this step, in its own transaction; `None` in runs without databases."""
+
+    @property
+    def place(self) -> str:
+        """The step's id with those of the steps around it, as events and traces name it: `outer/step`."""
+        return self.services.path + self.step.id
 
     @property
     def public(self) -> JsonObject:

@@ -8,9 +8,10 @@ from tuvl.errors import StepError
 from tuvl.plan.model import FunctionalPlan
 from tuvl.spec.signals import DEFAULT
 from tuvl.steps.base import StepResult, StepScope
-from tuvl.steps.node_context import NodeContext
+from tuvl.steps.node_context import Batch, BlockingBatch, NodeContext
 from tuvl.steps.node_loader import LoadedNode, described, line_in, load_node
 from tuvl.steps.threads import run_in_thread
+from tuvl.tools.batch import ALONE, place_in_batch
 from tuvl.values import JsonObject
 
 
@@ -27,6 +28,7 @@ async def run_functional(scope: StepScope) -> StepResult:
         args=scope.args,
         principal=scope.services.principal,
         abort=scope.services.control.abort_signal,
+        batch=_batch(scope, waits=not node.is_async),
         open_session=_session_opener(scope, waits=not node.is_async),
     )
     if node.is_async:
@@ -36,6 +38,11 @@ async def run_functional(scope: StepScope) -> StepResult:
         if inspect.isawaitable(returned):
             returned = await _await_node(node, returned)
     return _read_returned(node, returned)
+
+
+def _batch(scope: StepScope, *, waits: bool) -> Batch | BlockingBatch:
+    place = ALONE if scope.args is None else place_in_batch()
+    return BlockingBatch(place) if waits else Batch(place)
 
 
 def _session_opener(scope: StepScope, *, waits: bool) -> Callable[[], object] | None:

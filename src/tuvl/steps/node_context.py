@@ -6,7 +6,47 @@ from typing import Any, NoReturn
 
 from tuvl.errors import StepError
 from tuvl.principal import Principal
+from tuvl.tools.batch import ALONE, Place
 from tuvl.values import JsonObject, JsonValue, copy_json
+
+
+class _BatchFacts:
+    """Where a call stands among the calls of its reply."""
+
+    __slots__ = ("_place",)
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    @property
+    def index(self) -> int:
+        """Position of this call in the reply, from 0."""
+        return self._place.index
+
+    @property
+    def size(self) -> int:
+        """How many calls the reply has."""
+        return self._place.size
+
+
+class Batch(_BatchFacts):
+    """What an async node sees of the calls beside its own."""
+
+    __slots__ = ()
+
+    async def wait_for_predecessors(self) -> None:
+        """Wait until every earlier call of the reply is over: answered, refused or failed."""
+        await self._place.wait()
+
+
+class BlockingBatch(_BatchFacts):
+    """What a node in a thread sees of the calls beside its own."""
+
+    __slots__ = ()
+
+    def wait_for_predecessors(self) -> None:
+        """Wait until every earlier call of the reply is over: answered, refused or failed."""
+        self._place.wait_in_thread()
 
 
 class NodeContext(Mapping[str, JsonValue]):
@@ -15,7 +55,7 @@ class NodeContext(Mapping[str, JsonValue]):
     A tool call's arguments are laid over it. Engine keys such as `_last_error` can be read by name and are not listed.
     """
 
-    __slots__ = ("_args", "_copies", "_hidden", "_open_session", "_params", "_values", "abort", "principal")
+    __slots__ = ("_args", "_copies", "_hidden", "_open_session", "_params", "_values", "abort", "batch", "principal")
 
     def __init__(
         self,
@@ -25,6 +65,7 @@ class NodeContext(Mapping[str, JsonValue]):
         args: JsonObject | None,
         principal: Principal,
         abort: threading.Event,
+        batch: "Batch | BlockingBatch | None" = None,
         open_session: Callable[[], object] | None = None,
     ) -> None:
         self._values = values
@@ -35,6 +76,8 @@ class NodeContext(Mapping[str, JsonValue]):
         self._hidden = None if args is None else "args"
         self.principal = principal
         """Who the run acts for."""
+        self.batch = batch or Batch(ALONE)
+        """The calls of the reply that this call came in; a call alone when the node was not called as a tool."""
         self.abort = abort
         """Set when the run is told to stop; a long loop in a thread should look at it."""
 

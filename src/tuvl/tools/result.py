@@ -6,7 +6,7 @@ from tuvl.llm.messages import Message
 from tuvl.redaction import redact
 from tuvl.tools.approval import ApprovalDecision
 from tuvl.tools.tool import ToolFailure, ToolOutcome, ToolPlan
-from tuvl.values import JsonValue, dump_json, shorten
+from tuvl.values import JsonValue, dump_json, shorten, sound_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ def result_text(tool: ToolPlan, outcome: ToolOutcome) -> str:
 
 def failure_text(failure: ToolFailure) -> str:
     """Write a failure as the model reads it: type and message, secrets removed."""
-    shown: dict[str, JsonValue] = {"type": failure.type, "message": shorten(redact(failure.message), 500)}
+    shown: dict[str, JsonValue] = {"type": failure.type, "message": shorten(sound_text(redact(failure.message)), 500)}
     return dump_json({"error": shown})
 
 
