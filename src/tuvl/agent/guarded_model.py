@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tuvl.agent.ports import RequestObserver, WorkReservation
 from tuvl.clock import Clock
+from tuvl.llm.identity import ModelIdentity, identity_of
 from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price
 from tuvl.llm.retrying import NeedsPreparation
 from tuvl.tools.heartbeat import beating
@@ -27,6 +28,11 @@ class ModelAround:
     def name(self) -> str:
         """The inner model's name."""
         return self.inner.name
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """The inner model's provider and model."""
+        return identity_of(self.inner)
 
     @property
     def price(self) -> Price | None:

@@ -10,6 +10,7 @@ from tuvl.errors import ModelError, StepError, UsageError
 from tuvl.http.client import HttpClient
 from tuvl.library.checking import not_negative, positive, text
 from tuvl.llm.direct import DirectModel
+from tuvl.llm.identity import ModelIdentity, identity_of
 from tuvl.llm.litellm_model import LiteLLMModel, close_connections
 from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price
 from tuvl.llm.retrying import NeedsPreparation
@@ -189,6 +190,11 @@ class GuestModel:
     def name(self) -> str:
         """The model's name."""
         return self._inner.name
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """The model's provider and model."""
+        return identity_of(self._inner)
 
     @property
     def price(self) -> Price | None:

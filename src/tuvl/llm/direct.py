@@ -13,6 +13,7 @@ from tuvl.http.message import HttpReply, HttpRequest
 from tuvl.http.retry_after import parse_retry_after
 from tuvl.llm.event_stream import read_event_stream
 from tuvl.llm.failures import bad_response, connection_failure, mask, status_failure, timeout_failure
+from tuvl.llm.identity import ModelIdentity
 from tuvl.llm.messages import DeltaSink, Message, ModelReply, ModelRequest, Price, ToolSpec
 from tuvl.llm.settings import CallSettings, asks_for_json
 from tuvl.llm.wire import encode_message, encode_tool, parse_reply, read_json
@@ -43,6 +44,11 @@ class DirectModel:
     def name(self) -> str:
         """The preset's name."""
         return self._settings.name
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """The model that is asked for; who serves it is known by its dialect only."""
+        return ModelIdentity("openai", self._settings.model)
 
     @property
     def price(self) -> Price | None:

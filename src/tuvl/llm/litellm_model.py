@@ -15,6 +15,7 @@ from tuvl.clock import Clock, SystemClock
 from tuvl.errors import ModelError
 from tuvl.http.retry_after import parse_retry_after
 from tuvl.llm.failures import bad_response, connection_failure, mask, status_failure, timeout_failure
+from tuvl.llm.identity import ModelIdentity, identity_of_string
 from tuvl.llm.litellm_stream import ChunkStream, read_chunk_stream
 from tuvl.llm.messages import DeltaSink, ModelReply, ModelRequest, Price, Usage
 from tuvl.llm.pricing import table_price
@@ -48,6 +49,11 @@ class LiteLLMModel:
     def name(self) -> str:
         """The preset's name, or the provider string."""
         return self._settings.name
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """Provider and model of the provider string."""
+        return identity_of_string(self._settings.model)
 
     @property
     def price(self) -> Price | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tuvl.errors import ModelError, UsageError
 from tuvl.llm.conversation import Fingerprint, Fingerprinter
+from tuvl.llm.identity import ModelIdentity, identity_of
 from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest, Price, Usage
 from tuvl.llm.retrying import NeedsPreparation
 from tuvl.llm.script_text import to_yaml
@@ -80,6 +81,10 @@ class _RecordedModel:
     @property
     def name(self) -> str:
         return self._model.name
+
+    @property
+    def identity(self) -> ModelIdentity:
+        return identity_of(self._model)
 
     @property
     def price(self) -> Price | None:

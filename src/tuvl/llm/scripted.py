@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.errors import ModelError
+from tuvl.llm.identity import ModelIdentity
 from tuvl.llm.messages import CallNamed, DeltaSink, Message, ModelReply, ModelRequest, Price, TextPiece, ToolCall
 from tuvl.llm.script import RETRYABLE, ScriptedReply
 
@@ -39,6 +40,11 @@ class ScriptedModel:
     def name(self) -> str:
         """The preset's name."""
         return self._name
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """The preset's name, of no provider."""
+        return ModelIdentity("scripted", self._name)
 
     @property
     def price(self) -> Price | None:
