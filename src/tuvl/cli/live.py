@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol, TextIO
 
 from tuvl.cli.progress import Progress
+from tuvl.cli.spoken import SpokenLines
 from tuvl.cli.wording import count, step_line
 from tuvl.events.serialize import to_wire
 from tuvl.events.types import Event, Iteration, StepFinished
@@ -18,11 +19,11 @@ from tuvl.spec.signals import RESERVED_EXITS
 
 REPAINT_EVERY_S = 0.25
 
-Mark = Literal["good", "bad", "now"]
+Mark = Literal["good", "bad", "now", "said"]
 
 _CLEAR_TO_END = "\x1b[K"
-_MARKS: dict[Mark, tuple[str, str]] = {"good": ("✓", "+"), "bad": ("✗", "x"), "now": ("›", ">")}
-_COLOURS: dict[Mark, str] = {"good": "32", "bad": "31", "now": "36"}
+_MARKS: dict[Mark, tuple[str, str]] = {"good": ("✓", "+"), "bad": ("✗", "x"), "now": ("›", ">"), "said": ("│", "|")}
+_COLOURS: dict[Mark, str] = {"good": "32", "bad": "31", "now": "36", "said": "2"}
 _JOINT = " · "
 _FALLBACK_COLUMNS = 80
 _LEAST_COLUMNS = 20
@@ -69,7 +70,7 @@ class LiveStatus:
     ) -> None:
         self._stream = stream
         self._colour = colour
-        self._ascii = not _can_write(stream, "✓✗›·→…")
+        self._ascii = not _can_write(stream, "✓✗›│·→…")
         self._now = now
         self._columns = columns
         self._began = now()
@@ -77,12 +78,15 @@ class LiveStatus:
         self._open = True
         self._asking = False
         self._progress = Progress()
+        self._spoken = SpokenLines()
         self._lock = threading.Lock()
 
     def accept(self, event: Event) -> None:
         """Follow one event."""
         with self._lock:
             self._progress.follow(event)
+            for line in self._spoken.take(event):
+                self._print(line, "said")
             if isinstance(event.body, StepFinished) and not _of_an_item(event):
                 ended = self._progress.ended(event)
                 line = step_line(ended.id, event.body, turns=ended.turn, tool_calls=ended.tool_calls)
@@ -159,11 +163,15 @@ class PlainLines:
         self._stream = stream
         self._ascii = not _can_write(stream, "·→…")
         self._progress = Progress()
+        self._spoken = SpokenLines()
 
     def accept(self, event: Event) -> None:
         """Follow one event."""
         progress = self._progress
         progress.follow(event)
+        for line in self._spoken.take(event):
+            if line.strip():
+                self.say(f"{event.step_id} says: {line}")
         match event.body:
             case Iteration() as body:
                 calls = count(body.tool_calls, "tool call")
