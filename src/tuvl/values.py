@@ -119,6 +119,14 @@ def _checked_text(value: str, where: str) -> str:
     return value
 
 
+def sound_text(text: str) -> str:
+    """Replace lone surrogates, which some models make of half an emoji and no store takes."""
+    if text.isascii():
+        return text
+    sound = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text if sound == text else sound
+
+
 def _text_of_bytes(value: bytes) -> str:
     try:
         return value.decode()

@@ -19,7 +19,7 @@ from tuvl.agent.transcript import Transcript
 from tuvl.clock import SystemClock
 from tuvl.control import RunControl
 from tuvl.errors import StepError
-from tuvl.llm.messages import Message, ModelReply, ModelRequest, Price, ToolCall, ToolSpec, Usage
+from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest, Price, ToolCall, ToolSpec, Usage
 from tuvl.llm.meter import Meter
 from tuvl.plan.model import AgentLimits, OutcomePlan, RunLimits
 from tuvl.tools.schema import ValueSchema
@@ -93,7 +93,7 @@ class Loop:
 
     def __init__(
         self,
-        model: Model | list,
+        model: ChatModel | list,
         *,
         tools: dict[str, object] | None = None,
         plans: dict[str, ToolPlan] | None = None,
@@ -112,7 +112,7 @@ class Loop:
         conversation=None,
         **bounds,
     ) -> None:
-        self.model = model if isinstance(model, Model) else Model(list(model))
+        self.model = Model(model) if isinstance(model, list) else model
         self.functions = tools if tools is not None else {"lookup": {"found": 1}}
         self.ran: list[tuple[str, dict]] = []
         self.merged: list[dict] = []

@@ -6,8 +6,8 @@ from tuvl.llm.failures import connection_failure
 from tuvl.llm.fragments import CallFragments
 from tuvl.llm.messages import CallNamed, Delta, ModelReply, TextPiece
 from tuvl.llm.parts import joined, settled
-from tuvl.llm.wire import error_reply, parse_reply, part_text, sound_text
-from tuvl.values import JsonObject, JsonValue
+from tuvl.llm.wire import error_reply, parse_reply, part_text
+from tuvl.values import JsonObject, JsonValue, sound_text
 
 _READ_HERE = frozenset({"annotations", "audio", "content", "function_call", "name", "refusal", "role", "tool_calls"})
 

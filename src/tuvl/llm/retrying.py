@@ -6,8 +6,11 @@ from typing import Protocol, runtime_checkable
 
 from tuvl.clock import Clock
 from tuvl.errors import ModelError
+from tuvl.llm.chat_span import chat_span, tell_reply
 from tuvl.llm.failures import timeout_failure
 from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price, Restarted
+from tuvl.llm.sound import sound_reply
+from tuvl.tracing import Span
 
 
 class RetryPolicy(Protocol):
@@ -46,6 +49,7 @@ class NeedsPreparation(Protocol):
 class RetryingModel:
     """Bounds each attempt, and repeats a failed one as its policy says; `Retry-After` is a floor of the wait.
 
+    Its replies are sound: see `llm.sound`.
     Cancelling the caller cancels the attempt or the wait. The last error is the one that is raised.
     """
 
@@ -79,16 +83,23 @@ class RetryingModel:
         """Call the model; raises the `ModelError` of the last attempt."""
         if self._prepare is not None:
             await self._prepare()
+        with chat_span(self._model, request) as opened:
+            return await self._attempts(request, opened)
+
+    async def _attempts(self, request: ModelRequest, opened: Span) -> ModelReply:
         attempt = 1
         while True:
             if self._on_attempt is not None:
                 self._on_attempt(attempt)
             try:
-                return await self._attempt(request)
+                reply = await self._attempt(request)
             except ModelError as error:
                 if attempt >= self._policy.attempts or not self._worth_another(error):
                     raise
                 wait_s = self._wait_s(attempt, error.retry_after_s or 0.0)
+            else:
+                tell_reply(opened, reply, attempts=attempt)
+                return reply
             if request.on_delta is not None:
                 await request.on_delta(Restarted())
             await self._clock.sleep(wait_s)
@@ -102,7 +113,7 @@ class RetryingModel:
         timer = asyncio.timeout(self._timeout_s)
         try:
             async with timer:
-                return await self._model.complete(request)
+                return sound_reply(await self._model.complete(request))
         except TimeoutError as error:
             if not timer.expired():
                 raise

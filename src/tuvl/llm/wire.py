@@ -8,7 +8,7 @@ from typing import cast
 from tuvl.errors import ModelError
 from tuvl.llm.failures import bad_response, error_text, status_failure
 from tuvl.llm.messages import FinishReason, Message, ModelReply, ToolCall, ToolSpec, Usage
-from tuvl.values import JsonObject, JsonValue, dump_json
+from tuvl.values import JsonObject, JsonValue, dump_json, sound_text
 
 _OURS = frozenset({"role", "content", "tool_calls", "function_call", "name", "refusal", "audio", "annotations"})
 """Fields of an assistant message that we read ourselves, or that providers send but do not take back."""
@@ -168,12 +168,7 @@ def _content(message: JsonObject) -> str | None:
     refusal = message.get("refusal")
     if not text and isinstance(refusal, str) and refusal:
         text = refusal
-    return text if text is None or text.isascii() else sound_text(text)
-
-
-def sound_text(text: str) -> str:
-    """Replace lone surrogates, which some models make of half an emoji and no store takes."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text if text is None else sound_text(text)
 
 
 def part_text(part: JsonValue) -> str:
