@@ -25,7 +25,6 @@ FIELDS = {
     "context_limits": {"max_messages": 9},
     "continue_on_stop": "helper",
     "conversation": "helper",
-    "guardrails": {"input": ["artifact://mask@1"]},
     "heartbeat_s": 5,
     "reserve": {"reserve": "helper"},
     "steer_mode": "interrupt",
@@ -81,28 +80,23 @@ async def test_a_kind_of_step_that_is_not_there_yet_is_refused_by_name_at_the_st
     assert "not available in this version" in said
 
 
-@pytest.mark.parametrize("field", not_yet.AGENT_FIELDS)
-async def test_a_field_of_an_agent_that_is_not_there_yet_is_refused_by_name_at_the_start(tmp_path, field):
+@pytest.mark.parametrize("field", FIELDS)
+async def test_a_field_of_an_agent_is_no_reason_to_refuse(tmp_path, field):
     """E11 config.unenforced."""
     project = surroundings(tmp_path).workflow(agent(**{field: FIELDS[field]}) + "\n" + HELPER)
-    assert f"step 'agent': field 'agent.{field}' is not available in this version" in await refusal(project)
-
-
-async def test_a_field_that_asks_for_nothing_is_no_reason_to_refuse(tmp_path):
-    asks_nothing = {name: value for name, value in not_yet.AGENT_FIELDS.items() if value is not None}
-    project = surroundings(tmp_path).workflow(agent(**asks_nothing), durable=False, hooks=[])
     assert project.plan().refusals == ()
 
 
-async def test_approval_hooks_supervisor_and_durable_runs_are_refused_by_name(tmp_path):
-    tools = [{"ref": "tool", "description": "d", "approval": "required"}]
-    steps = agent(tools=tools).replace('"kind": "Agent"', '"kind": "Agent", "hooks": ["artifact://hook@1"]')
+async def test_a_field_that_asks_for_nothing_is_no_reason_to_refuse(tmp_path):
+    project = surroundings(tmp_path).workflow(agent(stream=False), durable=False, hooks=[])
+    assert project.plan().refusals == ()
+
+
+async def test_supervisor_and_durable_runs_are_refused_by_name(tmp_path):
     rule = {"when": "iteration_reached", "gte": 3, "then": "abort"}
-    project = surroundings(tmp_path).workflow(
-        steps, durable=True, hooks=["artifact://hook@1"], supervisor={"watches": ["agent"], "rules": [rule]}
-    )
+    project = surroundings(tmp_path).workflow(agent(), durable=True, supervisor={"watches": ["agent"], "rules": [rule]})
     said = await refusal(project)
-    for place in ("`spec.durable`", "`spec.hooks`", "`spec.supervisor`", "field 'hooks'", "'agent.tools[0].approval'"):
+    for place in ("`spec.durable`", "`spec.supervisor`"):
         assert place in said
 
 

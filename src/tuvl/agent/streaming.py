@@ -22,7 +22,7 @@ from tuvl.events.types import (
     TextWithheld,
     ToolCallDelta,
 )
-from tuvl.llm.messages import CallNamed, Delta, Message, ModelReply, ModelRequest, Restarted, TextPiece
+from tuvl.llm.messages import CallNamed, ChatModel, Delta, Message, ModelReply, ModelRequest, Restarted, TextPiece
 from tuvl.redaction import StreamRedactor
 
 
@@ -45,6 +45,10 @@ class ReplyStream:
     _stored: bool = False
     _told: bool = False
     _finish_reason: str | None = None
+
+    def around(self, model: ChatModel) -> "StreamedModel":
+        """Return this model, asked for pieces."""
+        return StreamedModel(inner=model, stream=self)
 
     def events(self) -> Callable[[EventBody], None]:
         """Return `emit` with the one terminal event of the stream before the agent's outcome.

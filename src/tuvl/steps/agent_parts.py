@@ -9,9 +9,11 @@ from tuvl.agent.conclude import Conclusion
 from tuvl.agent.gates import Gates
 from tuvl.agent.guarded_model import HeartbeatModel, ObservedModel, ReservedModel
 from tuvl.agent.history import Preparation
+from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.agent.offer import Offer
 from tuvl.agent.outcome import OutcomeContract
+from tuvl.agent.streaming import ReplyStream
 from tuvl.agent.summary import Summarizer
 from tuvl.agent.transcript import Transcript
 from tuvl.events.types import EventBody, Heartbeat, ModelCallStarted
@@ -62,6 +64,15 @@ class AgentParts:
             reserve_node=self._node(reserve.reserve, "reserve.reserve"), refund_node=refund, model=plan.name
         )
         return ReservedModel(inner=model, reservation=reservation)
+
+    def stream(self, ledger: Ledger) -> ReplyStream | None:
+        """Return where the pieces of replies go, the conversation of this ledger included; `None` when not asked."""
+        if not self.agent.stream:
+            return None
+        withheld = bool(self.agent.guardrails.output)
+        stream = ReplyStream(emit=self.emit, turn=self.turn, transcript=ledger.transcript, withheld=withheld)
+        ledger.conversation = stream.storing(ledger.conversation)
+        return stream
 
     def preparation(self, transcript: Transcript, model: ChatModel) -> Preparation:
         """Return what is done to the history before each call."""
