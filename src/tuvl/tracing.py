@@ -71,7 +71,7 @@ def recording() -> bool:
 
 
 def span(name: str, attributes: Mapping[str, AttributeValue] = _NO_ATTRIBUTES, *, kind: SpanKind = "internal") -> Span:
-    """Open a span, inside the one that is open here, for a block: `with span("node.Router") as opened: ...`."""
+    """Return a span for a `with` block; it is inside the one that is open where the block begins."""
     return OFF if _tracer is None else _tracer.start(name, attributes, kind)
 
 

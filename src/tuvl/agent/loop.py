@@ -13,10 +13,12 @@ from tuvl.agent.history import History, Preparation
 from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.agent.prompt import steer_message
+from tuvl.agent.turn_span import tell_move, turn_span
 from tuvl.control import RunControl
 from tuvl.errors import StepError
 from tuvl.events.types import AgentEnded, EventBody, Iteration
 from tuvl.tools.toolbox import Toolbox
+from tuvl.tracing import Span
 
 
 class AgentStepRunner:
@@ -61,7 +63,8 @@ class AgentStepRunner:
             self.ledger.interrupted("cancelled")
             raise
         self.ledger.closed(ended)
-        self.emit(AgentEnded(iteration=self.turn, signal=ended.signal))
+        error_type = None if ended.reason is None else ended.reason.type
+        self.emit(AgentEnded(iteration=self.turn, signal=ended.signal, error_type=error_type))
         return ended
 
     async def _turns(self, system: str, user: str) -> Exit:
@@ -72,28 +75,35 @@ class AgentStepRunner:
         for self.turn in range(1, most + 1):
             history.extend(map(steer_message, await self.control.checkpoint()))  # parks while paused
             self.bounds.check_turn_start()
-
-            move = next_move(await self.asker.ask(history, self.turn), self.call_ids)
-            history.append(move.message)
-            await self.ledger.decided(move)
-            self._emit_iteration(move)
-            match move:
-                case Finish(text=text):
-                    verdict = await self.closing.judge(text, self.turn, last=self.turn == most)
-                    if isinstance(verdict, Exit):
-                        return verdict
-                    history.extend(verdict)
-                case CallTools(calls=calls):
-                    self.bounds.reserve_calls(calls)
-                    observations = await self.toolbox.answer(calls, turn=self.turn, record=self.ledger)
-                    results = [observation.message for observation in observations]
-                    history.extend(results)
-                    await self.ledger.observed(results)
-                    self.bounds.check_results(calls, observations)
-                case unreachable:
-                    assert_never(unreachable)
+            with turn_span(self.ledger.transcript.step_id, self.turn) as opened:
+                ended = await self._turn(history, opened, last=self.turn == most)
+            if ended is not None:
+                return ended
         self.control.raise_if_aborted()  # an abort in the last turn is an abort
         raise IterationsExhausted(most)
+
+    async def _turn(self, history: History, opened: Span, *, last: bool) -> Exit | None:
+        move = next_move(await self.asker.ask(history, self.turn), self.call_ids)
+        history.append(move.message)
+        await self.ledger.decided(move)
+        tell_move(opened, move, tokens_used=self.bounds.meter.total_tokens)
+        self._emit_iteration(move)
+        match move:
+            case Finish(text=text):
+                verdict = await self.closing.judge(text, self.turn, last=last)
+                if isinstance(verdict, Exit):
+                    return verdict
+                history.extend(verdict)
+            case CallTools(calls=calls):
+                self.bounds.reserve_calls(calls)
+                observations = await self.toolbox.answer(calls, turn=self.turn, record=self.ledger)
+                results = [observation.message for observation in observations]
+                history.extend(results)
+                await self.ledger.observed(results)
+                self.bounds.check_results(calls, observations)
+            case unreachable:
+                assert_never(unreachable)
+        return None
 
     def _emit_iteration(self, move: Finish | CallTools) -> None:
         meter = self.bounds.meter

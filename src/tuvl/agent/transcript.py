@@ -26,7 +26,7 @@ class Transcript:
     def __init__(self, step_id: str, entries: list[JsonObject] | None = None, *, masks: Masks | None = None) -> None:
         self._masks = masks or Masks()
         self.entries: list[JsonObject] = [] if entries is None else entries
-        self._step_id = step_id
+        self.step_id = step_id
         self._open: dict[str, str] = {}
         self._begun: set[str] = set()
         self.turn = 0
@@ -120,7 +120,7 @@ class Transcript:
         return value if self._masks.said is None else self._masks.said(value)
 
     def _add(self, type: str, entry: dict[str, JsonValue]) -> None:
-        self.entries.append({"step": self._step_id, "type": type, "iteration": self.turn, **entry})
+        self.entries.append({"step": self.step_id, "type": type, "iteration": self.turn, **entry})
 
 
 def _usage(usage: Usage) -> JsonObject:

@@ -8,6 +8,7 @@ from tuvl.control import Aborted
 from tuvl.engine.context import RunContext, normalised
 from tuvl.engine.failure import cancelled_itself, failed, presentable, timed_out, unexplained
 from tuvl.engine.hooking import observed
+from tuvl.engine.spans import step_span, tell_step_end
 from tuvl.engine.transaction import Transactions
 from tuvl.errors import StepError
 from tuvl.hooks.emit import HookEmitter
@@ -29,8 +30,8 @@ class Dispatcher:
 
     async def run_step(self, scope: StepScope) -> StepResult:
         """Run a step of the spine and apply its delta. A failure, a timeout and an abort are results."""
-        with observed(self.hooks, scope) as ended:
-            return ended(await self._abortable(scope))
+        with step_span(scope) as opened, observed(self.hooks, scope) as ended:
+            return tell_step_end(opened, ended(await self._abortable(scope)))
 
     async def _abortable(self, scope: StepScope) -> StepResult:
         try:
@@ -71,8 +72,8 @@ class Dispatcher:
             args=arguments,
             trace=[] if trace is None else trace,
         )
-        with observed(self.hooks, scope) as ended:
-            return ended(await self._transact(scope, None))
+        with step_span(scope) as opened, observed(self.hooks, scope) as ended:
+            return tell_step_end(opened, ended(await self._transact(scope, None)))
 
     def notification(
         self, services: RunServices, target: str, payload: JsonObject

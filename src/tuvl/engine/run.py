@@ -17,6 +17,7 @@ from tuvl.engine.journal import Journal, NoJournal, StepRecord
 from tuvl.engine.nested import nested_context, nested_result
 from tuvl.engine.record import RunRecord
 from tuvl.engine.result import RunResult, Status
+from tuvl.engine.spans import run_span, tell_run_end
 from tuvl.engine.step_count import StepCount
 from tuvl.engine.transaction import NoTransactions, Transactions
 from tuvl.errors import EngineError
@@ -33,6 +34,7 @@ from tuvl.settings import Settings
 from tuvl.spec.signals import ERROR, Reserved
 from tuvl.steps.base import RunServices, StepFailure, StepResult, StepScope
 from tuvl.tools.approval import Approvals, StandingAnswer
+from tuvl.tracing import current_ids
 from tuvl.values import JsonObject
 
 CLEANUP_S = 30.0
@@ -185,6 +187,10 @@ class _Run:
 
     async def execute(self, timeout_s: float | None) -> RunResult:
         """Run to the end; exactly one terminal event, whatever happens."""
+        with run_span(self._plan, self._run_id) as opened:
+            return tell_run_end(opened, await self._execute(timeout_s))
+
+    async def _execute(self, timeout_s: float | None) -> RunResult:
         started = self._clock.monotonic()
         if self._listened and self._around is None:
             self._emit(None, RunStarted(workflow=self._plan.workflow, schema_version=self._plan.schema_version))
@@ -310,7 +316,14 @@ class _Run:
         if self._ports.accept is not None:
             self._seq += 1
             self._ports.accept(
-                Event(run_id=self._run_id, seq=self._seq, at=self._clock.now(), step_id=step_id, body=body)
+                Event(
+                    run_id=self._run_id,
+                    seq=self._seq,
+                    at=self._clock.now(),
+                    step_id=step_id,
+                    body=body,
+                    span=current_ids(),
+                )
             )
 
     def _elapsed_ms(self, started: float) -> float:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Literal, TypeAlias
 
+from tuvl.tracing import SpanIds
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
@@ -153,6 +155,8 @@ class AgentEnded:
     type: ClassVar[str] = "outcome"
     iteration: int
     signal: str
+    error_type: str | None = None
+    """Why, when it ended abnormally: the type that `_last_error_type` shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,3 +209,5 @@ class Event:
     at: datetime
     step_id: str | None
     body: EventBody
+    span: SpanIds | None = None
+    """The span it happened in, when spans are recorded."""

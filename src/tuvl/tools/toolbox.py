@@ -19,6 +19,7 @@ from tuvl.llm.messages import ToolSpec
 from tuvl.redaction import redact
 from tuvl.tools.arguments import Arguments, check_arguments
 from tuvl.tools.batch import CallBatch
+from tuvl.tools.call_span import call_span, tell_outcome
 from tuvl.tools.clearance import DENIED, FORBIDDEN, Clearance
 from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
 from tuvl.tools.heartbeat import beating
@@ -224,8 +225,10 @@ class Toolbox:
         record.started(call)
         self._emit(ToolCallStarted(iteration=turn, tool=tool.ref, call_id=call.id))
         started = self._clock.monotonic()
-        async with self._beating(call, turn):
-            outcome = await self._run_in_time(tool, admitted.values)
+        with call_span(tool.ref, call_id=call.id, turn=turn) as opened:
+            async with self._beating(call, turn):
+                outcome = await self._run_in_time(tool, admitted.values)
+            tell_outcome(opened, outcome.signal, outcome.failure)
         raw = result_text(tool, outcome)
         text = await self._gate.observation(raw)
         content, truncated = truncate(text, tool.max_result_chars, tool.max_result_bytes)
