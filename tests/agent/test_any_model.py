@@ -78,7 +78,7 @@ def preparation(bounds: dict, *, long: bool) -> Preparation:
     """Return nothing to do, or a compaction that is always due and a notice to finish."""
     if not long:
         return Preparation()
-    plan = CompactionPlan(max_tokens=60_000, trigger_percent=1, target_percent=1, recent_tail=2)
+    plan = CompactionPlan(max_tokens=60_000, trigger_percent=0.001, target_percent=0.001, recent_tail=1)
     conclusion = Conclusion(plan=ConcludePlan(), max_iterations=bounds["max_iterations"], clock=SystemClock())
     return Preparation(compactor=Compactor(plan=plan, summarize=summarize), conclusion=conclusion)
 

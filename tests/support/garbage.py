@@ -51,7 +51,13 @@ IDS = (
     | TEXT
 )
 
-CALLS = st.builds(ToolCall, id=IDS, name=NAMES, arguments=ARGUMENTS)
+FAIR_CALLS = st.builds(
+    ToolCall,
+    id=IDS,
+    name=st.sampled_from(["read", "write", "broken", "late"]),
+    arguments=st.sampled_from([None, "{}", '{"n": 1}']),
+)
+CALLS = FAIR_CALLS | st.builds(ToolCall, id=IDS, name=NAMES, arguments=ARGUMENTS)
 
 NUMBERS = st.integers(-5, 2000) | st.just(10**30)
 COSTS = st.none() | st.floats()
@@ -88,4 +94,14 @@ def replies() -> st.SearchStrategy:
     failing = st.sampled_from(["timeout", "server_error", "context_overflow", "bad_request"]).map(
         lambda type: ModelError("it failed", type=type, retryable=type in {"timeout", "server_error"})
     )
-    return st.one_of(odd, odd, odd, failing)
+    fair = st.builds(
+        ModelReply,
+        message=st.builds(
+            Message,
+            role=st.just("assistant"),
+            content=st.none() | ODD_TEXT,
+            tool_calls=st.lists(FAIR_CALLS, min_size=1, max_size=4).map(tuple),
+        ),
+        usage=USAGES,
+    )
+    return st.one_of(odd, odd, fair, failing)
