@@ -40,15 +40,18 @@ class Project:
         (root / "workflows").mkdir(parents=True, exist_ok=True)
         self.settings = Settings()
         self.clock: Clock | None = None
+        self.chat_models: dict[str, object] = {}
+        """Name that agents call a model by → the model of a test."""
+        self.approvals: object = None
         if steps:
             self.workflow(steps, **spec)
 
-    def workflow(self, steps: str, **spec: object) -> "Project":
-        head = {"kind": "Workflow", "metadata": {"name": "flow"}}
+    def workflow(self, steps: str, *, name: str = "flow", meta: object = None, **spec: object) -> "Project":
+        head = {"kind": "Workflow", "metadata": {"name": name, **(meta or {})}}
         lines = [f"{key}: {json.dumps(value)}" for key, value in head.items()]
         lines += ["spec:", *(f"  {key}: {json.dumps(value)}" for key, value in spec.items()), "  steps:"]
         body = textwrap.indent(textwrap.dedent(steps).strip("\n"), "    ")
-        (self.root / "workflows" / "flow.yaml").write_text("\n".join(lines) + "\n" + body + "\n", encoding="utf-8")
+        (self.root / "workflows" / f"{name}.yaml").write_text("\n".join(lines) + "\n" + body + "\n", encoding="utf-8")
         return self
 
     def node(self, source: str, *, file: str = "stock.py") -> "Project":
@@ -80,7 +83,12 @@ class Project:
 
     def engine(self, **models: str) -> Engine:
         return Engine(
-            ProjectIndex(self.root), settings=self.settings, environ={}, model_overrides=models, clock=self.clock
+            ProjectIndex(self.root),
+            settings=self.settings,
+            environ={},
+            model_overrides=models,
+            clock=self.clock,
+            chat_models=lambda plan: self.chat_models.get(plan.name),
         )
 
     def plan(self, **models: str) -> ExecutionPlan:
@@ -111,6 +119,7 @@ class Project:
                 timeout_s=timeout_s,
                 trace=trace,
                 principal=principal or Principal(),
+                approvals=self.approvals,
             )
         finally:
             await engine.aclose()
