@@ -16,6 +16,10 @@ class Settings:
     """One tool call, when neither the tool nor its step says otherwise."""
     agent_pause_max_s: float = 300.0
     """A pause that lasts longer becomes an abort."""
+    agent_judge_timeout_s: float = 30.0
+    """One attempt to get a judge's verdict."""
+    database_url: str | None = None
+    """Where runs are kept; `None` is a SQLite file of the project."""
     env: Literal["development", "production"] = "development"
 
 
@@ -25,6 +29,8 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     return Settings(
         agent_tool_timeout_s=_seconds(source, "TUVL_AGENT_TOOL_TIMEOUT_S", 300.0),
         agent_pause_max_s=_seconds(source, "TUVL_AGENT_PAUSE_MAX_S", 300.0),
+        agent_judge_timeout_s=_seconds(source, "TUVL_AGENT_JUDGE_TIMEOUT_S", 30.0),
+        database_url=source.get("TUVL_DATABASE_URL", "").strip() or None,
         env=cast(Literal["development", "production"], _choice(source, "TUVL_ENV", ("development", "production"))),
     )
 

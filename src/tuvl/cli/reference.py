@@ -32,9 +32,13 @@ def reference() -> str:
         raise TypeError("the app has no commands")
     context = group.make_context("tuvl", [], resilient_parsing=True, terminal_width=_COLUMNS)
     sections = [_section("tuvl", group.get_help(context))]
-    for name, command in group.commands.items():
-        inner = command.make_context(name, [], parent=context, resilient_parsing=True, terminal_width=_COLUMNS)
-        sections.append(_section(f"tuvl {name}", command.get_help(inner)))
+    groups = [("tuvl", group, context)]
+    for path, each, parent in groups:  # it grows: a command may be a group of commands
+        for name, command in each.commands.items():
+            inner = command.make_context(name, [], parent=parent, resilient_parsing=True, terminal_width=_COLUMNS)
+            sections.append(_section(f"{path} {name}", command.get_help(inner)))
+            if isinstance(command, TyperGroup):
+                groups.append((f"{path} {name}", command, inner))
     return "\n".join([_HEAD, *sections])
 
 

@@ -1,0 +1,72 @@
+"""`tuvl runs list|show|trace`: reads the store of runs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from tuvl.cli.inputs import read_principal
+from tuvl.cli.output import json_document, write_stdout
+from tuvl.cli.runs_text import list_text, show_text, trace_text
+from tuvl.data.run_records import StoreAccess
+from tuvl.data.run_rows import RunFilter, TraceFilter
+from tuvl.errors import UsageError
+from tuvl.principal import Principal
+from tuvl.project.layout import find_root
+from tuvl.settings import load_settings
+from tuvl.values import JsonObject, JsonValue
+
+Answer = TypeVar("Answer")
+
+
+class RunsCommand:
+    """The store of one project, asked by one principal."""
+
+    def __init__(self, *, project: str | None, principal: str | None, as_json: bool) -> None:
+        root = find_root(Path.cwd()) if project is None else Path(project)
+        if not root.is_dir():
+            raise UsageError(f"--project names {project!r}, which is no folder")
+        self._reader: Principal = read_principal(principal)
+        self._access = StoreAccess(str(root), load_settings().database_url)
+        self._as_json = as_json
+
+    def list(self, asked: RunFilter) -> int:
+        """Print the runs on record, newest first."""
+        runs: list[JsonObject] = []
+        if self._access.is_there:
+            runs = list(self._ask(lambda: self._access.store.listed(asked, self._reader)))
+        self._print(list(runs), list_text(runs))
+        return 0
+
+    def show(self, run_id: str) -> int:
+        """Print one run."""
+        run = self._run(run_id)
+        self._print(run, show_text(run))
+        return 0
+
+    def trace(self, run_id: str, asked: TraceFilter) -> int:
+        """Print the audited calls of one run."""
+        self._run(run_id)
+        entries = list(self._ask(lambda: self._access.store.trace(run_id, asked)))
+        self._print(list(entries), trace_text(entries))
+        return 0
+
+    def _run(self, run_id: str) -> JsonObject:
+        run = None
+        if self._access.is_there:
+            run = self._ask(lambda: self._access.store.show(run_id, self._reader))
+        if run is None:
+            raise UsageError(f"there is no run {run_id!r} on record; `tuvl runs list` shows those there are")
+        return run
+
+    def _ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
+        async def ask() -> Answer:
+            try:
+                return await question()
+            finally:
+                await self._access.aclose()
+
+        return asyncio.run(ask())
+
+    def _print(self, data: JsonValue, text: str) -> None:
+        write_stdout(json_document(data) if self._as_json else text)

@@ -1,0 +1,106 @@
+"""Runs on record as people read them."""
+
+from collections.abc import Iterator, Sequence
+
+from tuvl.analysis.steps import items, mapping
+from tuvl.cli.wording import cost, count, seconds
+from tuvl.values import JsonObject, JsonValue, dump_json, shorten
+
+
+def list_text(runs: Sequence[JsonObject]) -> str:
+    """Write a line for each run, columns aligned."""
+    if not runs:
+        return "no runs on record; a run is kept when an agent of it has `audit: true` or a conversation\n"
+    rows = [
+        (
+            str(run["run_id"]),
+            str(run["status"]),
+            str(run["workflow"]),
+            _when(run["started_at"]),
+            _took(run["duration_ms"]),
+            _used(run["usage"]),
+            str(run["principal"]),
+        )
+        for run in runs
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows
+    )
+
+
+def show_text(run: JsonObject) -> str:
+    """Write one run: how it went, its steps, its output, its conversations."""
+    return "\n".join(_show(run)) + "\n"
+
+
+def trace_text(entries: Sequence[JsonObject]) -> str:
+    """Write the calls of a run in order, shortened to a line or two each."""
+    if not entries:
+        return "nothing audited; set `audit: true` on the agents whose calls should be kept\n"
+    return "".join(f"{line}\n" for entry in entries for line in _entry(entry))
+
+
+def _show(run: JsonObject) -> Iterator[str]:
+    yield f"run         {run['run_id']}"
+    yield f"workflow    {run['workflow']} ({run['schema_version']})"
+    signal = f" on {run['signal']!r}" if run["signal"] else ""
+    yield f"status      {run['status']}{signal}"
+    tenant = f", tenant {run['tenant']}" if run["tenant"] else ""
+    yield f"principal   {run['principal']}{tenant}"
+    yield f"started     {_when(run['started_at'])}, took {_took(run['duration_ms'])}"
+    yield f"used        {_used(run['usage'])}"
+    error = mapping(run["error"])
+    if error:
+        place = f"step {error.get('step')!r}: " if error.get("step") else ""
+        yield f"error       {place}{error.get('message')} ({error.get('type')})"
+    result = mapping(run["result"])
+    for step in map(mapping, items(result.get("steps"))):
+        took = _took(step.get("duration_ms"))
+        yield f"step        {step.get('id')} ({step.get('kind')}) → {step.get('signal')} · {took}"
+    if result.get("output") is not None:
+        yield f"output      {shorten(dump_json(result['output']), 500)}"
+    for conversation in map(mapping, items(run["conversations"])):
+        told = count(_whole(conversation.get("messages")), "message")
+        yield f"conversation {conversation.get('id')} · {told} · {_used(conversation.get('usage'))}"
+
+
+def _entry(entry: JsonObject) -> Iterator[str]:
+    place = f"{entry['step_id']}: turn {entry['iteration']}"
+    if entry["type"] == "model_call":
+        yield (
+            f"{place} · {entry['model']} · {count(_whole(entry['total_tokens']), 'token')} · "
+            f"{_took(entry['duration_ms'])} · {entry['finish_reason']}"
+        )
+        if entry.get("content"):
+            yield f"    says    {shorten(str(entry['content']), 300)}"
+        for call in map(mapping, items(entry.get("tool_calls"))):
+            yield f"    asks    {call.get('name')} {shorten(_text(call.get('arguments')), 200)}"
+        return
+    yield f"{place} · {entry['tool']} {shorten(dump_json(entry['arguments']), 200)} → {entry['signal']}"
+    yield f"    answer  {shorten(str(entry['content']), 300)}"
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else dump_json(value)
+
+
+def _when(value: JsonValue) -> str:
+    return str(value)[:19].replace("T", " ") + " UTC" if value else "-"
+
+
+def _took(value: JsonValue) -> str:
+    return seconds(float(value) / 1000) if isinstance(value, int | float) else "-"
+
+
+def _used(value: JsonValue) -> str:
+    usage = mapping(value)
+    if not usage:
+        return "-"
+    spent = usage.get("cost_usd")
+    tokens = ("about " if usage.get("estimated") else "") + count(_whole(usage.get("total_tokens")), "token")
+    return f"{tokens}, {cost(float(spent) if isinstance(spent, int | float) else None)}"
+
+
+def _whole(value: JsonValue) -> int:
+    return value if isinstance(value, int) else 0

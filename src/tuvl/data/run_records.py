@@ -1,0 +1,189 @@
+"""What one run keeps in the store of runs: opened at the first record, closed with the run's result."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuvl.clock import Clock
+from tuvl.data.run_rows import MessageRow, ModelCallRow, Place, RunRow, ToolCallRow
+from tuvl.data.secure import SecureValues
+from tuvl.redaction import redact
+from tuvl.values import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from tuvl.data.run_store import RunStore
+
+
+class StoreAccess:
+    """The way to the store of runs of a project, kept by an engine; SQLAlchemy is imported when it is first asked for.
+
+    `url` is that of `TUVL_DATABASE_URL`; without one the store is a SQLite file of the project.
+    """
+
+    def __init__(self, root: str, url: str | None) -> None:
+        self._root = root
+        self._url = url
+        self._store: RunStore | None = None
+
+    @property
+    def store(self) -> "RunStore":
+        """The store; raises `ConfigError` when its URL cannot be read."""
+        if self._store is None:
+            # Their import is paid for by those who keep records.
+            from tuvl.data.location import own_file, read_url
+            from tuvl.data.run_store import RunStore
+
+            where = "TUVL_DATABASE_URL"
+            url = (
+                own_file(self._root, "runs.db")
+                if self._url is None
+                else read_url(self._url, root=self._root, where=where)
+            )
+            self._store = RunStore(url)
+        return self._store
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there can be anything in the store; looking makes nothing."""
+        return self._url is not None or (Path(self._root) / ".tuvl" / "runs.db").is_file()
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        if self._store is not None:
+            await self._store.aclose()
+            self._store = None
+
+
+_log = logging.getLogger("tuvl.data")
+
+
+@dataclass(kw_only=True, slots=True)
+class _State:
+    begun: bool = False
+    finished: bool = False
+
+
+class RunRecords:
+    """The records of one run. Nothing is written before the first one; every text is cleaned of secrets."""
+
+    def __init__(self, access: StoreAccess, run: RunRow, *, secure: SecureValues, clock: Clock) -> None:
+        self._access = access
+        self._run = run
+        self._secure = secure
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._state = _State()
+
+    def place(self, step_id: str, iteration: int, conversation: str | None) -> Place:
+        """Return a place in this run, at this moment."""
+        return Place(step_id=step_id, iteration=iteration, at=self._clock.now(), conversation=conversation)
+
+    async def model_call(self, row: ModelCallRow) -> int:
+        """Keep a model call; returns its number."""
+        if row.reply is not None:
+            reply = row.reply
+            row = replace(
+                row,
+                reply=replace(
+                    reply,
+                    content=self._text(reply.content),
+                    tool_calls=self._list(reply.tool_calls),
+                    thinking=self._object(reply.thinking),
+                ),
+            )
+        return await (await self._begun()).model_call(self._run.run_id, row)
+
+    async def tool_call(self, row: ToolCallRow, *, model_call: int | None) -> None:
+        """Keep an answered tool call, behind the model call of that number."""
+        row = replace(
+            row,
+            tool=self._text(row.tool) or "",
+            call_id=self._text(row.call_id) or "",
+            arguments=self._object(row.arguments),
+            problem=self._text(row.problem),
+            content=self._text(row.content) or "",
+            error_message=self._text(row.error_message),
+        )
+        await (await self._begun()).tool_call(self._run.run_id, row, model_call=model_call)
+
+    async def messages(self, place: Place, rows: Sequence[MessageRow]) -> None:
+        """Append messages to a conversation."""
+        clean = [
+            replace(
+                row,
+                content=self._text(row.content),
+                tool_calls=self._list(row.tool_calls),
+                tool_call_id=self._text(row.tool_call_id),
+                name=self._text(row.name),
+            )
+            for row in rows
+        ]
+        await (await self._begun()).messages(self._run.run_id, place, clean)
+
+    async def finish(self, document: JsonObject, *, wanted: bool) -> None:
+        """Keep how the run ended; a run of which nothing was kept so far is kept when it is `wanted`."""
+        if not (wanted or self._state.begun):
+            return
+        store = await self._begun()
+        result = {name: value for name, value in document.items() if name != "trace"}
+        status, signal = document.get("status"), document.get("signal")
+        await store.finish(
+            self._run.run_id,
+            status=str(status),
+            signal=None if signal is None else str(signal),
+            at=self._clock.now(),
+            result=self._object(result),
+        )
+        self._state.finished = True
+
+    async def interrupted(self) -> None:
+        """Keep that the run was cut off before it had a result; does nothing for one that is kept as it ended."""
+        if self._state.begun and not self._state.finished:
+            self._state.finished = True
+            at = self._clock.now()
+            try:
+                await self._access.store.finish(self._run.run_id, status="aborted", signal=None, at=at, result=None)
+            except Exception:  # noqa: BLE001 - what cut the run off is the news, not that its record says `running`
+                _log.warning("run %r could not be closed in the store of runs", self._run.run_id, exc_info=True)
+
+    async def _begun(self) -> "RunStore":
+        store = self._access.store
+        if not self._state.begun:
+            async with self._lock:
+                if not self._state.begun:
+                    await store.begin(self._run)
+                    self._state.begun = True
+        return store
+
+    def _object(self, value: JsonObject) -> JsonObject:
+        shown = self._clean(self._secure.masked(value))
+        return shown if isinstance(shown, dict) else {}
+
+    def _list(self, value: list[JsonValue]) -> list[JsonValue]:
+        shown = self._clean(self._secure.masked(value))
+        return shown if isinstance(shown, list) else []
+
+    def _text(self, value: str | None) -> str | None:
+        shown = self._clean(self._secure.masked(value))
+        return shown if isinstance(shown, str) else None
+
+    def _clean(self, value: JsonValue) -> JsonValue:
+        match value:
+            case str():
+                return _storable(redact(value))
+            case list():
+                return [self._clean(item) for item in value]
+            case dict():
+                return {_storable(redact(key)): self._clean(item) for key, item in value.items()}
+            case _:
+                return value
+
+
+def _storable(text: str) -> str:
+    """Replace what no database takes as text: NUL characters, and halves of characters that a model may write."""
+    if "\x00" in text:
+        text = text.replace("\x00", "\ufffd")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,109 @@
+"""What the store of runs keeps, as plain rows; imports nothing heavy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tuvl.principal import Principal
+from tuvl.values import JsonObject, JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """A run as it begins."""
+
+    run_id: str
+    workflow: str
+    schema_version: str
+    principal: Principal
+    started_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where in a run something happened, and in which conversation, if any."""
+
+    step_id: str
+    iteration: int
+    at: datetime
+    conversation: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyRow:
+    """What an audit keeps of a model call besides its usage; `thinking` are the provider's own parts of the reply."""
+
+    request_digest: str
+    request_messages: int
+    content: str | None
+    tool_calls: list[JsonValue]
+    thinking: JsonObject
+    finish_reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCallRow:
+    """One model call: what it used, and when it is audited what was said."""
+
+    place: Place
+    model: str
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    cached_input_tokens: int
+    cost_usd: float | None
+    estimated: bool
+    duration_ms: float
+    reply: ReplyRow | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallRow:
+    """One answered tool call, as the model asked and as it was answered."""
+
+    place: Place
+    call_id: str
+    tool: str
+    arguments: JsonObject
+    problem: str | None
+    signal: str
+    content: str
+    size: int
+    truncated: bool
+    duplicate: bool
+    error_type: str | None
+    error_message: str | None
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRow:
+    """One message of a conversation."""
+
+    role: str
+    content: str | None
+    tool_calls: list[JsonValue]
+    tool_call_id: str | None
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFilter:
+    """Which runs a list shows; `None` asks for nothing."""
+
+    workflow: str | None = None
+    status: str | None = None
+    principal: str | None = None
+    conversation: str | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFilter:
+    """Which records of a run a trace shows; `None` asks for nothing."""
+
+    step: str | None = None
+    tool: str | None = None
+
+
+Rows = Sequence[JsonObject]

@@ -1,0 +1,287 @@
+"""The store of runs in SQL: written while a run goes, read by `tuvl runs`."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Row, Select, Table, func, insert, select, text, update
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tuvl.data.engines import WRITES, open_engine
+from tuvl.data.faults import step_error
+from tuvl.data.run_rows import MessageRow, ModelCallRow, Place, Rows, RunFilter, RunRow, ToolCallRow, TraceFilter
+from tuvl.data.run_tables import messages, model_calls, prepare, runs, tool_calls
+from tuvl.principal import ANY, Principal
+from tuvl.spec.data import Pooling
+from tuvl.values import JsonObject, JsonValue, to_json
+
+_LOCK = 7_281_454
+"""Key of the PostgreSQL lock under which the tables are made."""
+
+RUNNING = "running"
+"""Status of a run that has not said yet how it ended; of one whose process died it stays."""
+
+
+class RunStore:
+    """One store; it is kept open by an engine, and closed in the event loop it was used in."""
+
+    def __init__(self, url: URL) -> None:
+        self._engine: AsyncEngine = open_engine(url, Pooling())
+        self._writing = self._engine.execution_options(**{WRITES: True})
+        self._lock = asyncio.Lock()
+        self._ready = False
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._engine.dispose()
+
+    # ---- writing -----------------------------------------------------------------------------------------------
+
+    async def begin(self, run: RunRow) -> None:
+        """Keep that a run began."""
+        await self._prepare()
+        values = {
+            "run_id": run.run_id,
+            "workflow": run.workflow,
+            "schema_version": run.schema_version,
+            "status": RUNNING,
+            "principal": run.principal.id,
+            "tenant": run.principal.tenant,
+            "started_at": run.started_at,
+        }
+        await self._add(runs, [values])
+
+    async def finish(self, run_id: str, *, status: str, signal: str | None, at: datetime, result: JsonValue) -> None:
+        """Keep how a run ended."""
+        values = {"status": status, "signal": signal, "finished_at": at, "result": result}
+        async with self._writing.begin() as connection:
+            await connection.execute(update(runs).where(runs.c.run_id == run_id).values(values))
+
+    async def model_call(self, run_id: str, row: ModelCallRow) -> int:
+        """Keep a model call; returns its number."""
+        values = {
+            **_place(run_id, row.place),
+            "model": row.model,
+            "input_tokens": row.input_tokens,
+            "output_tokens": row.output_tokens,
+            "total_tokens": row.total_tokens,
+            "cached_input_tokens": row.cached_input_tokens,
+            "cost_usd": row.cost_usd,
+            "estimated": row.estimated,
+            "duration_ms": row.duration_ms,
+            "audited": row.reply is not None,
+        }
+        if row.reply is not None:
+            values |= {
+                "request_digest": row.reply.request_digest,
+                "request_messages": row.reply.request_messages,
+                "content": row.reply.content,
+                "tool_calls": row.reply.tool_calls or None,
+                "thinking": row.reply.thinking or None,
+                "finish_reason": row.reply.finish_reason,
+            }
+        async with self._writing.begin() as connection:
+            added = await connection.execute(insert(model_calls).values(values).returning(model_calls.c.number))
+            return int(added.scalar_one())
+
+    async def tool_call(self, run_id: str, row: ToolCallRow, *, model_call: int | None) -> None:
+        """Keep an answered tool call, behind the model call of that number."""
+        values = {
+            **_place(run_id, row.place),
+            "model_call": model_call,
+            "call_id": row.call_id,
+            "tool": row.tool,
+            "arguments": row.arguments,
+            "problem": row.problem,
+            "signal": row.signal,
+            "content": row.content,
+            "size": row.size,
+            "truncated": row.truncated,
+            "duplicate": row.duplicate,
+            "error_type": row.error_type,
+            "error_message": row.error_message,
+            "duration_ms": row.duration_ms,
+        }
+        await self._add(tool_calls, [values])
+
+    async def messages(self, run_id: str, place: Place, rows: Sequence[MessageRow]) -> None:
+        """Append messages to a conversation, all of them or none."""
+        shared = _place(run_id, place)
+        values = [
+            {
+                **shared,
+                "role": row.role,
+                "content": row.content,
+                "tool_calls": row.tool_calls or None,
+                "tool_call_id": row.tool_call_id,
+                "name": row.name,
+            }
+            for row in rows
+        ]
+        await self._add(messages, values)
+
+    async def _add(self, table: Table, values: Sequence[Mapping[str, object]]) -> None:
+        async with self._writing.begin() as connection:
+            await connection.execute(insert(table), list(values))
+
+    async def _prepare(self) -> None:
+        async with self._lock:
+            if self._ready:
+                return
+            async with self._writing.begin() as connection:
+                if connection.dialect.name == "postgresql":
+                    await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+                await connection.run_sync(prepare)
+            self._ready = True
+
+    # ---- reading -----------------------------------------------------------------------------------------------
+
+    async def listed(self, asked: RunFilter, reader: Principal) -> Rows:
+        """Return the runs that the reader may see, newest first."""
+        query = select(runs).where(*_visible(reader)).order_by(runs.c.started_at.desc(), runs.c.run_id)
+        for column, wanted in (
+            (runs.c.workflow, asked.workflow),
+            (runs.c.status, asked.status),
+            (runs.c.principal, asked.principal),
+        ):
+            if wanted is not None:
+                query = query.where(column == wanted)
+        if asked.conversation is not None:
+            inside = select(messages.c.run_id).where(messages.c.conversation == asked.conversation)
+            query = query.where(runs.c.run_id.in_(inside))
+        return [_summary(row) for row in await self._rows(query.limit(asked.limit))]
+
+    async def show(self, run_id: str, reader: Principal) -> JsonObject | None:
+        """Return one run whole; `None` when it is not there or not the reader's to see."""
+        found = await self._rows(select(runs).where(runs.c.run_id == run_id, *_visible(reader)))
+        if not found:
+            return None
+        row = found[0]._mapping
+        return {
+            **_summary(found[0]),
+            "result": row["result"],
+            "conversations": await self._conversations(run_id, row["tenant"]),
+        }
+
+    async def trace(self, run_id: str, asked: TraceFilter) -> Rows:
+        """Return the audited calls of a run, each model call followed by the tool calls it asked for."""
+        entries: list[tuple[int, int, JsonObject]] = []
+        if asked.tool is None:
+            query = select(model_calls).where(model_calls.c.run_id == run_id, model_calls.c.audited.is_(True))
+            for row in await self._rows(_of_step(query, model_calls, asked)):
+                entries.append((row._mapping["number"], 0, _entry("model_call", row, _HIDDEN_OF_MODEL_CALLS)))
+        query = select(tool_calls).where(tool_calls.c.run_id == run_id)
+        if asked.tool is not None:
+            query = query.where(tool_calls.c.tool == asked.tool)
+        for row in await self._rows(_of_step(query, tool_calls, asked)):
+            called = row._mapping
+            entry = _entry("tool_call", row, _HIDDEN_OF_TOOL_CALLS)
+            entries.append((called["model_call"] or 0, called["number"], entry))
+        return [entry for _, _, entry in sorted(entries, key=lambda each: each[:2])]
+
+    async def conversation(self, id: str, reader: Principal) -> Rows:
+        """Return the messages of a conversation, oldest first, of the runs that the reader may see."""
+        query = (
+            select(messages)
+            .join(runs, runs.c.run_id == messages.c.run_id)
+            .where(messages.c.conversation == id, *_visible(reader))
+            .order_by(messages.c.number)
+        )
+        return [_entry("message", row, _HIDDEN_OF_MESSAGES) for row in await self._rows(query)]
+
+    async def _conversations(self, run_id: str, tenant: str | None) -> list[JsonValue]:
+        """Sum up the conversations that a run took part in, over all runs of its tenant."""
+        mine = select(messages.c.conversation).where(messages.c.run_id == run_id).distinct()
+        same = runs.c.tenant.is_(None) if tenant is None else runs.c.tenant == tenant
+        counts = (
+            select(messages.c.conversation, func.count().label("messages"))
+            .join(runs, runs.c.run_id == messages.c.run_id)
+            .where(messages.c.conversation.in_(mine), same)
+            .group_by(messages.c.conversation)
+        )
+        used = (
+            select(
+                model_calls.c.conversation,
+                func.count().label("llm_calls"),
+                *(func.sum(model_calls.c[name]).label(name) for name in _SUMMED),
+                func.count(model_calls.c.cost_usd).label("priced"),
+                func.max(model_calls.c.estimated.cast(model_calls.c.iteration.type)).label("estimated"),
+            )
+            .join(runs, runs.c.run_id == model_calls.c.run_id)
+            .where(model_calls.c.conversation.in_(mine), same)
+            .group_by(model_calls.c.conversation)
+        )
+        usage = {row._mapping["conversation"]: _usage(row) for row in await self._rows(used)}
+        return [
+            {
+                "id": row._mapping["conversation"],
+                "messages": row._mapping["messages"],
+                "usage": usage.get(row._mapping["conversation"]),
+            }
+            for row in await self._rows(counts.order_by(messages.c.conversation))
+        ]
+
+    async def _rows(self, query: Select[tuple[object, ...]]) -> Sequence[Row[tuple[object, ...]]]:
+        try:
+            await self._prepare()
+            async with self._engine.connect() as connection:
+                return (await connection.execute(query)).all()
+        except (SQLAlchemyError, OSError) as error:
+            raise step_error(error, what="the store of runs") from error
+
+
+_SUMMED = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens", "cost_usd")
+_HIDDEN_OF_MODEL_CALLS = frozenset({"number", "run_id", "audited"})
+_HIDDEN_OF_TOOL_CALLS = frozenset({"number", "run_id", "model_call"})
+_HIDDEN_OF_MESSAGES = frozenset({"number", "conversation"})
+
+
+def _visible(reader: Principal) -> list[ColumnElement[bool]]:
+    """Who has every scope sees every run, anybody else those of their tenant."""
+    if ANY in reader.scopes:
+        return []
+    return [runs.c.tenant.is_(None) if reader.tenant is None else runs.c.tenant == reader.tenant]
+
+
+def _of_step(query: Select[tuple[object, ...]], table: Table, asked: TraceFilter) -> Select[tuple[object, ...]]:
+    return query if asked.step is None else query.where(table.c.step_id == asked.step)
+
+
+def _place(run_id: str, place: Place) -> dict[str, object]:
+    return {
+        "run_id": run_id,
+        "step_id": place.step_id,
+        "iteration": place.iteration,
+        "at": place.at,
+        "conversation": place.conversation,
+    }
+
+
+def _summary(row: Row[tuple[object, ...]]) -> JsonObject:
+    run = row._mapping
+    result = run["result"] if isinstance(run["result"], dict) else {}
+    summary = {name: run[name] for name in ("run_id", "workflow", "schema_version", "status", "signal")}
+    summary |= {name: run[name] for name in ("principal", "tenant", "started_at", "finished_at")}
+    summary |= {name: result.get(name) for name in ("duration_ms", "usage", "error")}
+    shown = to_json(summary)
+    return shown if isinstance(shown, dict) else {}
+
+
+def _entry(type: str, row: Row[tuple[object, ...]], hidden: frozenset[str]) -> JsonObject:
+    shown = to_json({name: value for name, value in row._mapping.items() if name not in hidden and value is not None})
+    return {"type": type, **shown} if isinstance(shown, dict) else {}
+
+
+def _usage(row: Row[tuple[object, ...]]) -> JsonObject:
+    summed = row._mapping
+    usage: JsonObject = {name: int(summed[name] or 0) for name in _SUMMED if name != "cost_usd"}
+    # One call without a known price makes the sum unknown, never smaller.
+    known = summed["priced"] == summed["llm_calls"]
+    return {
+        "llm_calls": summed["llm_calls"],
+        **usage,
+        "cost_usd": summed["cost_usd"] if known else None,
+        "estimated": bool(summed["estimated"]),
+    }

@@ -1,0 +1,26 @@
+"""Which runs are kept in the store of runs, and how one gets there when it has ended."""
+
+from dataclasses import replace
+
+from tuvl.data.run_records import RunRecords
+from tuvl.engine.result import RunResult
+from tuvl.plan.model import AgentPlan, ExecutionPlan
+from tuvl.redaction import redact
+from tuvl.templating.render import Template
+from tuvl.values import shorten
+
+
+def keeps_records(plan: ExecutionPlan) -> bool:
+    """Tell whether a run of the plan is kept whatever happens: an agent of it is audited or has a conversation."""
+    agents = [step.action for step in plan.steps.values() if isinstance(step.action, AgentPlan)]
+    return any(agent.audit or isinstance(agent.conversation, Template) for agent in agents)
+
+
+async def kept(result: RunResult, records: RunRecords, *, wanted: bool) -> RunResult:
+    """Keep how a run ended; a run that is over is not lost because its record is, and says so in a warning."""
+    try:
+        await records.finish(result.to_json(), wanted=wanted)
+    except Exception as error:  # noqa: BLE001 - whatever a database says, the result is there and goes out
+        said = shorten(redact(str(error))) or type(error).__name__
+        return replace(result, warnings=(*result.warnings, f"the run could not be kept in the store of runs: {said}"))
+    return result
