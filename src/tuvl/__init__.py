@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # the names below, for type checkers; at run time each is loa
     from tuvl.errors import ConfigError, ModelError, StepError, TuvlError, UsageError
     from tuvl.events.types import Event
     from tuvl.library.agent_loop import AgentLoop
-    from tuvl.library.event_stream import EventStream
+    from tuvl.library.live_run import LiveRun
     from tuvl.library.models import LiteLLM, OpenAICompatible
     from tuvl.library.result import AgentResult
     from tuvl.library.tool import Tool, ToolContext, tool
@@ -55,11 +55,11 @@ __all__ = [
     "Continuation",
     "ConversationSink",
     "Event",
-    "EventStream",
     "ExitReason",
     "Gates",
     "Limits",
     "LiteLLM",
+    "LiveRun",
     "Message",
     "ModelError",
     "ModelReply",
@@ -107,7 +107,7 @@ _HOMES = {
     "tuvl.errors": ("ConfigError", "ModelError", "StepError", "TuvlError", "UsageError"),
     "tuvl.events.types": ("Event",),
     "tuvl.library.agent_loop": ("AgentLoop",),
-    "tuvl.library.event_stream": ("EventStream",),
+    "tuvl.library.live_run": ("LiveRun",),
     "tuvl.library.models": ("LiteLLM", "OpenAICompatible"),
     "tuvl.library.result": ("AgentResult",),
     "tuvl.library.tool": ("Tool", "ToolContext", "tool"),

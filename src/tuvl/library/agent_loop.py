@@ -9,7 +9,7 @@ from tuvl.control import RunControl
 from tuvl.errors import UsageError
 from tuvl.events.types import Event
 from tuvl.library.definition import AgentDefinition
-from tuvl.library.event_stream import EventStream
+from tuvl.library.live_run import LiveRun
 from tuvl.library.result import AgentResult
 from tuvl.library.running import AgentRun
 from tuvl.principal import Principal
@@ -86,7 +86,7 @@ class AgentLoop(AgentDefinition):
             return asyncio.run(work)
         raise UsageError("run_sync was called where an event loop is running; write `await loop.run(…)` there")
 
-    def stream(
+    def start(
         self,
         task: str | Mapping[str, object],
         *,
@@ -95,10 +95,10 @@ class AgentLoop(AgentDefinition):
         principal: Principal | None = None,
         audit: Audit | None = None,
         conversation: ConversationSink | None = None,
-    ) -> EventStream:
-        """Run once, with its events as they happen.
+    ) -> LiveRun:
+        """Run once, beside the caller, with its events as they happen.
 
-            async with loop.stream("…") as run:
+            async with loop.start("…") as run:
                 async for event in run:
                     print(event.body)
                 result = await run.result()
@@ -118,4 +118,4 @@ class AgentLoop(AgentDefinition):
                 on_event=listener,
             )
 
-        return EventStream(start)
+        return LiveRun(start)

@@ -64,6 +64,8 @@ class AgentDefinition:
     """Whether a steer waits for the next turn, or cancels the model call in flight."""
     heartbeat_s: float | None = None
     """Seconds between events while a model call or a tool is in flight."""
+    stream: bool = False
+    """Whether the model's text comes in pieces, as events; with gates it is held back until they have seen it."""
     conclude: Conclude | None = None
     """A notice to finish near a bound."""
     compaction: Compaction | None = None

@@ -19,6 +19,7 @@ from tuvl.agent.loop import AgentStepRunner
 from tuvl.agent.offer import Offer
 from tuvl.agent.outcome import OutcomeContract
 from tuvl.agent.ports import Audit, ConversationSink
+from tuvl.agent.streaming import ReplyStream
 from tuvl.agent.summary import Summarizer
 from tuvl.agent.transcript import Transcript
 from tuvl.control import RunControl
@@ -72,7 +73,7 @@ class AgentRun:
         transcript = Transcript(defined.name)
         bounds = Bounds(defined.limits, RunLimits(), meter=meter, run_meter=meter, clock=defined.clock)
         async with opened(defined.model) as model:
-            runner = self._runner(self._around(model), self._summarizing(model), bounds, transcript)
+            runner = self._runner(self._around(model), bounds, transcript)
             self._turn = lambda: runner.turn
             ended = await runner.run(system, user)
         return AgentResult(
@@ -85,9 +86,7 @@ class AgentRun:
             trace=tuple(transcript.entries),
         )
 
-    def _runner(
-        self, model: ChatModel, summarizing: ChatModel, bounds: Bounds, transcript: Transcript
-    ) -> AgentStepRunner:
+    def _runner(self, model: ChatModel, bounds: Bounds, transcript: Transcript) -> AgentStepRunner:
         defined, control, clock = self.definition, self.control, self.definition.clock
         gates: Gates = OpenGates() if defined.gates is None else GuestGates(defined.gates)
         tools = defined.toolbox
@@ -106,10 +105,11 @@ class AgentRun:
             clearance=self._clearance(),
         )
         ledger = Ledger(transcript=transcript, audit=self.audit, conversation=self.conversation)
+        stream = self._stream(ledger)
         surface = None if defined.surface is None else GuestSurface(defined.surface)
         return AgentStepRunner(
             asker=Asker(
-                model=model,
+                model=model if stream is None else stream.around(model),
                 toolbox=toolbox,
                 offer=Offer(declared=tools.names, surface=surface, conclusion=conclusion),
                 bounds=bounds,
@@ -128,9 +128,9 @@ class AgentRun:
             gates=gates,
             control=control,
             ledger=ledger,
-            emit=self._emit,
+            emit=self._emit if stream is None else stream.events(),
             preparation=Preparation(
-                compactor=self._compactor(summarizing, bounds, transcript),
+                compactor=self._compactor(model, bounds, transcript),
                 conclusion=conclusion,
                 trim=None if defined.trim is None else GuestTrim(defined.trim),
                 limits=defined.context_limits,
@@ -166,36 +166,35 @@ class AgentRun:
         defined = self.definition
         if defined.observer is not None:
             model = ObservedModel(inner=model, observer=GuestObserver(defined.observer))
-        model = self._retrying(model, announced=True)
+        model = RetryingModel(
+            model, defined.retry, timeout_s=defined.timeout_s, clock=defined.clock, on_attempt=self._attempted
+        )
         if defined.reservation is not None:
             model = ReservedModel(inner=model, reservation=GuestReservation(defined.reservation))
         if defined.heartbeat_s is not None:
             model = HeartbeatModel(inner=model, every_s=defined.heartbeat_s, beat=self._beat, clock=defined.clock)
         return model
 
-    def _retrying(self, model: ChatModel, *, announced: bool) -> ChatModel:
-        def announce(attempt: int) -> None:
-            self._emit(ModelCallStarted(iteration=self._turn(), attempt=attempt))
-
-        defined = self.definition
-        return RetryingModel(
-            model,
-            defined.retry,
-            timeout_s=defined.timeout_s,
-            clock=defined.clock,
-            on_attempt=announce if announced else None,
+    def _stream(self, ledger: Ledger) -> ReplyStream | None:
+        """Return where the pieces of replies go, the conversation included; text that gates must see is held back."""
+        if not self.definition.stream:
+            return None
+        stream = ReplyStream(
+            emit=self._emit,
+            turn=lambda: self._turn(),
+            transcript=ledger.transcript,
+            withheld=self.definition.gates is not None,
         )
-
-    def _summarizing(self, model: ChatModel) -> ChatModel:
-        """Return the model that makes summaries: one of its own, or the agent's."""
-        compaction = self.definition.compaction
-        own = None if compaction is None else compaction.model
-        return self._retrying(model if own is None else GuestModel(own), announced=False)
+        ledger.conversation = stream.storing(ledger.conversation)
+        return stream
 
     def _compactor(self, model: ChatModel, bounds: Bounds, transcript: Transcript) -> Compactor | None:
         defined = self.definition
         if defined.compaction is None:
             return None
+        if defined.compaction.model is not None:
+            model = self._around(GuestModel(defined.compaction.model))
+            bounds.require_price(model)
         summarizer = Summarizer(
             model=model,
             bounds=bounds,
@@ -204,6 +203,9 @@ class AgentRun:
             max_output_tokens=defined.max_output_tokens,
         )
         return Compactor(plan=defined.compaction.plan, summarize=summarizer)
+
+    def _attempted(self, attempt: int) -> None:
+        self._emit(ModelCallStarted(iteration=self._turn(), attempt=attempt))
 
     def _beat(self, elapsed_s: float) -> None:
         self._emit(Heartbeat(iteration=self._turn(), activity="model", elapsed_s=elapsed_s))

@@ -1,4 +1,4 @@
-"""A run whose events are read while it goes: `async with loop.stream(…) as run: async for event in run: …`."""
+"""A run whose events are read while it goes: `async with loop.start(…) as run: async for event in run: …`."""
 
 import asyncio
 from collections import deque
@@ -14,7 +14,7 @@ QUEUE_SIZE = 1024
 """Events a reader may be behind before it misses the oldest ones."""
 
 
-class EventStream:
+class LiveRun:
     """One run as a context manager and an iterator of its events. Leaving the block early cancels the run."""
 
     def __init__(self, start: Callable[[Callable[[Event], None]], Awaitable[AgentResult]]) -> None:
@@ -69,5 +69,5 @@ class EventStream:
 
     def _running(self) -> asyncio.Task[AgentResult]:
         if self._task is None:
-            raise UsageError("the run has not begun; write `async with loop.stream(…) as run:`")
+            raise UsageError("the run has not begun; write `async with loop.start(…) as run:`")
         return self._task
