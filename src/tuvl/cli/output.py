@@ -63,6 +63,10 @@ def write_stdout(text: str) -> None:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file in one move: readers see the old file or the new one, never half of it; raises `OSError`."""
+    if path.exists() and not path.is_file():
+        # A pipe or a device such as the null device is written to; a move would put a plain file in its place.
+        path.write_text(text, encoding="utf-8", newline="\n")
+        return
     # Beside its target, since a rename is one move only within one file system.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
