@@ -60,6 +60,9 @@ async def read_chunk_stream(
                 await sink(delta)
             if used is not None and assembly.finished:
                 break
+    except ModelError as error:
+        if error.type != "connection" or not assembly.finished:
+            raise
     finally:
         await stream.aclose()
         await _settled()
