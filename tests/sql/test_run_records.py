@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup, TyperOption
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from tests.sql.conftest import Database
 from tests.sql.records_support import Records, failure
 from tuvl.cli.app import app
+from tuvl.cli.runs_app import runs
 from tuvl.control import RunControl
 from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import RunFilter, TraceFilter
@@ -353,3 +356,12 @@ def test_another_tenants_run_is_not_found_by_the_command(tmp_path: Path, monkeyp
         assert str(found.exception).replace(run.run_id, "ID") == str(absent.exception).replace("0" * 32, "ID")
         assert found.stdout == ""
         assert json.loads(cli.invoke(app, ["runs", "list", "--format", "json", "--principal", "me.json"]).stdout) == []
+
+
+def test_every_command_about_runs_has_an_example_and_says_what_its_options_do() -> None:
+    group = get_command(runs)
+    assert isinstance(group, TyperGroup)
+    assert list(group.commands) == ["list", "show", "trace"]
+    for name, command in group.commands.items():
+        assert f"tuvl runs {name}" in str(command.epilog)
+        assert all(param.help for param in command.params if isinstance(param, TyperOption))

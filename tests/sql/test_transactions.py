@@ -258,6 +258,69 @@ async def test_a_step_that_is_cut_off_keeps_nothing_and_frees_its_connection(dat
     assert [row["email"] for row in result.context["all_result"]] == ["x", "y"]
 
 
+SLOW_STATEMENT = """
+from sqlalchemy import text
+from tuvl import node
+
+@node("slow")
+def slow(ctx):
+    ctx.session.execute(text("INSERT INTO customers (email) VALUES ('half')"))
+    ctx.session.execute(text("SELECT pg_sleep(600)"))
+"""
+
+
+async def test_a_thread_that_waits_for_the_database_is_cut_off_with_its_step(postgres_url, tmp_path: Path) -> None:
+    project = Records(tmp_path).customers(datasource="one")
+    pooling = {"size": 1, "max_overflow": 0, "timeout_s": 15}
+    project.source("one", type="postgresql", connection=postgres_url, pooling=pooling)
+    project.node(SLOW_STATEMENT)
+    project.steps(
+        add("first", email="x"),
+        node("slow", "slow", timeout_s=0.5, routes={"error": "all"}),
+        op("all", "list"),
+    )
+    async with asyncio.timeout(20):
+        result = await project.run()
+    # The one connection there is has come back, and what was written on it has not.
+    assert [row["email"] for row in result.context["all_result"]] == ["x"]
+
+
+OUTLIVES = """
+import asyncio
+from sqlalchemy import text
+from tuvl import node
+
+contexts = []
+
+@node("leave")
+async def leave(ctx):
+    await ctx.session.execute(text("SELECT 1"))
+    contexts.append((ctx, ctx.session))
+
+@node("come_back")
+async def come_back(ctx):
+    earlier, session = contexts.pop()
+    said = []
+    for use in (lambda: earlier.session, lambda: session.execute(text("SELECT 1"))):
+        try:
+            made = use()
+            if asyncio.iscoroutine(made):
+                await made
+        except Exception as error:
+            said.append(str(error))
+    return {"said": said}
+"""
+
+
+async def test_a_session_ends_with_its_step_for_good(tmp_path: Path) -> None:
+    project = Records(tmp_path).customers()
+    project.node(OUTLIVES)
+    project.steps(node("leave", "leave"), node("back", "come_back"))
+    first, second = (await project.run()).context["said"]
+    assert first == "step 'leave' has ended; its database session with it"
+    assert "closed" in second
+
+
 async def test_two_runs_write_to_one_database_at_once(database: Database, tmp_path: Path) -> None:
     """Tables are made once, and a writer waits for the other one."""
     project = Records(tmp_path, database).customers()

@@ -68,6 +68,7 @@ class StepData:
         self._run = run
         self._step_id = step_id
         self._sessions: dict[str, StepSession] = {}
+        self._ended = False
 
     @property
     def data(self) -> "StepData":
@@ -81,6 +82,8 @@ class StepData:
 
     def session(self, source: SourcePlan, *, writes: bool) -> "StepSession":
         """Return this step's session on a data source; it connects at its first statement."""
+        if self._ended:
+            raise StepError(f"step {self._step_id!r} has ended; its database session with it", type="not_available")
         session = self._sessions.get(source.name)
         if session is None:
             from tuvl.data.step_session import open_session  # see the module's docstring
@@ -122,6 +125,7 @@ class StepData:
         await self._close()
 
     async def _close(self) -> None:
+        self._ended = True
         sessions, self._sessions = self._sessions, {}
         for session in sessions.values():
             try:
