@@ -4,7 +4,7 @@ import threading
 from datetime import UTC, datetime
 
 from tuvl.events.fanout import Fanout
-from tuvl.events.types import Event, RunFinished, StepStarted
+from tuvl.events.types import Event, RunFinished, StepStarted, TextDelta
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -102,3 +102,20 @@ async def test_without_sinks_nobody_listens_and_closing_is_free():
     fanout = Fanout([])
     assert not fanout.listening
     await fanout.aclose()
+
+
+async def test_pieces_of_text_never_crowd_out_other_events():
+    sink = Held()
+    fanout = Fanout([sink], size=6)
+    fanout.accept(event(1))
+    assert sink.busy.wait(30)  # the first event has left the queue
+    for seq in range(2, 9):
+        body = TextDelta(iteration=1, text="word ")
+        fanout.accept(Event(run_id="r", seq=seq, at=AT, step_id="a", body=body))
+    assert fanout.dropped == 4
+    for seq in range(9, 12):
+        fanout.accept(event(seq))
+    assert fanout.dropped == 4
+    sink.go.set()
+    await fanout.aclose()
+    assert sink.seen == [1, 2, 3, 4, 9, 10, 11]  # the gap in the numbers tells what is missing
