@@ -18,7 +18,7 @@ help: ## say what there is
 demo: $(VENV)/.runtime ## validate the example and run three tickets, offline
 	@$(BIN)/python -m demo.run_demo
 
-test: $(VENV)/.dev ## run every test
+test: $(VENV)/.dev $(VENV)/.node ## run every test
 	@$(BIN)/pytest -n auto $(PYTEST_FLAGS)
 
 lint: $(VENV)/.dev ## look for mistakes and bad habits
@@ -59,6 +59,10 @@ $(VENV)/.runtime: pyproject.toml $(PINS) requirements/install.sh
 	@echo "installing tuvl into $(VENV)"
 	@$(INSTALL) runtime
 	@touch $@
+
+# Servers from npm that the tests run against. Without npm those tests fail, and say what is missing.
+$(VENV)/.node: tests/support/node/package.json tests/support/node/package-lock.json $(VENV)/.dev
+	@VENV=$(VENV) requirements/install_node.sh
 
 $(VENV)/.dev: pyproject.toml $(PINS) requirements/install.sh
 	@echo "installing tuvl and its development tools into $(VENV)"

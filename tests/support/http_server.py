@@ -120,9 +120,9 @@ class HttpServer:
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[HttpServer]:
+async def serving(made: HttpServer | None = None) -> AsyncIterator[HttpServer]:
     """Serve on a free port of the loopback interface."""
-    made = HttpServer()
+    made = made or HttpServer()
     tasks: set[asyncio.Task] = set()
 
     async def handle(reader, writer) -> None:

@@ -69,6 +69,7 @@ def listing(cursor: str | None) -> dict:
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]
     if "odd" in HABITS:
         tools += [{"name": "odd schema", "inputSchema": {}}, {"name": "no schema"}, {"nameless": True}, "what"]
+        tools += [{"name": "ghost", "inputSchema": {"type": "object"}}]
         tools += [{"name": "shaped", "inputSchema": {}, "outputSchema": {"type": "object", "required": ["n"]}}]
         tools += [{"name": "misshaped", "inputSchema": {}, "outputSchema": {"type": "nonsense"}}]
     if "endless" in HABITS:

@@ -22,10 +22,8 @@ from tuvl.values import JsonObject
 
 _log = logging.getLogger("tuvl.mcp")
 
-_CLOSE_S = 6.0
-"""How long sessions may take to end by themselves, in seconds."""
 _ABANDON_S = 1.0
-"""How long a cancelled call may take to tell the server, and a cancelled owner to let go, in seconds."""
+"""How long a cancelled call may take to tell its server, in seconds."""
 _LAST_NEWS_S = 1.0
 """How long a lost call waits to learn why, in seconds."""
 
@@ -68,23 +66,18 @@ class ServerLink:
             raise McpFault(message, kind="rejected", sent=True)
         return read_reply(result, output_schema=schema)
 
-    async def aclose(self) -> None:
-        """End every session that was opened; bounded, and no process is left behind."""
-        owners = list(self._owners)
-        for owner in owners:
+    def close(self) -> list[asyncio.Task[None]]:
+        """Tell every session to end; returns the tasks that are done when they have."""
+        for owner in self._owners:
             owner.close()
         for call in self._abandoned:
             call.cancel()
-        if not owners:
-            return
-        try:
-            await asyncio.wait([owner.task for owner in owners], timeout=_CLOSE_S)
-        finally:
-            left = [owner for owner in owners if not owner.task.done()]
-            for owner in left:
-                owner.cut()
-            if left:
-                await asyncio.wait([owner.task for owner in left], timeout=_ABANDON_S)
+        return [owner.task for owner in self._owners]
+
+    def cut(self) -> None:
+        """End what has not ended by itself, by force."""
+        for owner in self._owners:
+            owner.cut()
 
     async def _open(self) -> tuple[SessionOwner, Session]:
         owner = self._current

@@ -64,14 +64,16 @@ class SessionOwner:
             self.task.cancel()  # still connecting: there is nothing to end gracefully
 
     def cut(self) -> None:
-        """End it by force."""
+        """End it by force, when it has not ended yet."""
+        if self.task.done():
+            return
         if self._process is not None:
             self._process.kill()
         self.task.cancel()
 
     async def _own(self) -> None:
         session: Session | None = None
-        reason: Exception = McpFault(f"{self.name}: the session has ended", kind="connection")
+        reason: Exception = McpFault(f"{self.name}: the connection has ended", kind="connection")
         refusal = Refusal()
         current_refusal.set(refusal)
         try:

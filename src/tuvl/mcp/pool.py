@@ -1,7 +1,7 @@
 """The MCP servers of one run: each is connected when it is first called, and let go of when the run ends."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from tuvl.errors import ConfigError
@@ -13,6 +13,11 @@ from tuvl.values import JsonObject
 CONNECT_TIMEOUT_S = 30.0
 """How long a server may take to start, to greet and to list its tools, all together, in seconds."""
 
+CLOSE_S = 6.0
+"""How long sessions may take to end by themselves, in seconds."""
+CUT_S = 2.0
+"""How long they may take to let go when they are cut off, in seconds."""
+
 
 class Link(Protocol):
     """The connection to one server."""
@@ -21,8 +26,12 @@ class Link(Protocol):
         """Call a tool; raises `McpFault` or `ConfigError`."""
         ...
 
-    async def aclose(self) -> None:
-        """End the session, and the process when there is one."""
+    def close(self) -> "Collection[asyncio.Task[None]]":
+        """Tell every session to end; returns the tasks that are done when they have."""
+        ...
+
+    def cut(self) -> None:
+        """End what has not ended by itself, by force."""
         ...
 
 
@@ -49,10 +58,19 @@ class McpPool:
         return await link.call(tool, arguments, timeout_s=timeout_s)
 
     async def aclose(self) -> None:
-        """End every session; no process is left behind."""
-        links, self._links = self._links, {}
-        if links:
-            await asyncio.gather(*(link.aclose() for link in links.values()))
+        """End every session, in bounded time; no process is left behind, also when this is cancelled."""
+        links, self._links = list(self._links.values()), {}
+        ending = {task for link in links for task in link.close()}
+        if not ending:
+            return
+        try:
+            await asyncio.wait(ending, timeout=CLOSE_S)
+        finally:
+            for link in links:
+                link.cut()
+            left = [task for task in ending if not task.done()]
+            if left:
+                await asyncio.wait(left, timeout=CUT_S)
 
     def _make(self, server: McpServer) -> Link:
         # The SDK takes most of a second to load: only a run that calls a server pays for it.

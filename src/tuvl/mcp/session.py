@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import mcp_types
 from anyio import TASK_STATUS_IGNORED
@@ -14,8 +14,7 @@ from mcp.client.session import ClientSession
 from mcp.shared.dispatcher import CallOptions, OnNotify, OnNotifyIntercept, OnRequest
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp_types import METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION
-from pydantic import BaseModel, ValidationError
+from mcp_types import METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION, RequestId
 
 import tuvl
 from tuvl.values import JsonObject, JsonValue
@@ -29,8 +28,6 @@ CLIENT_INFO = mcp_types.Implementation(name="tuvl", version=tuvl.__version__)
 
 _last_result: ContextVar[JsonObject | None] = ContextVar("last_result", default=None)
 
-_Result = TypeVar("_Result", bound=BaseModel)
-
 
 class Dispatcher(JSONRPCDispatcher):
     """The SDK's dispatcher, which keeps each result as it came and says when the connection has ended."""
@@ -40,10 +37,15 @@ class Dispatcher(JSONRPCDispatcher):
         self.ended = asyncio.Event()
 
     async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None, **related: Any
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        opts: CallOptions | None = None,
+        *,
+        _related_request_id: RequestId | None = None,
     ) -> dict[str, Any]:
         """Send a request and return its result."""
-        result = await super().send_raw_request(method, params, opts, **related)
+        result = await super().send_raw_request(method, params, opts, _related_request_id=_related_request_id)
         _last_result.set(cast(JsonObject, result))
         return result
 
@@ -121,7 +123,7 @@ class Session:
         _last_result.set(None)
         try:
             await self.client.list_tools(params=params)
-        except ValidationError:
+        except ValueError:  # pydantic's, when the page does not have the form of one
             # One tool with an odd schema must not hide all the others.
             _log.debug("a list of tools does not fit the protocol; taken as it is")
         return _last_result.get() or {}
@@ -133,7 +135,7 @@ class Session:
         try:
             # Not `call_tool` of the SDK: it quotes what it found wrong with a result, and lists tools on its own.
             await self.client.send_request(mcp_types.CallToolRequest(params=params), mcp_types.CallToolResult)
-        except ValidationError:
+        except ValueError:  # pydantic's, see above
             _log.debug("a result does not fit the protocol; taken as it is")
         return _last_result.get() or {}
 

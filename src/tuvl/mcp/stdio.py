@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +11,7 @@ from typing import TypeAlias
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 from tuvl.mcp.process import ServerProcess
 
@@ -53,14 +54,33 @@ async def _read(name: str, process: ServerProcess, incoming: MemoryObjectSendStr
         async for line in process.lines():
             if not line.strip():
                 continue
-            try:
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError:
+            message = _message(line)
+            if message is None:
                 # A banner, a log line, a stray print: what the protocol forbids and many servers do.
                 _log.info("%s wrote a line of %d bytes that is no message", name, len(line))
                 continue
             with contextlib.suppress(*_GONE):  # the session is over; the rest is read all the same
                 await incoming.send(SessionMessage(message))
+
+
+def _message(line: bytes) -> JSONRPCMessage | None:
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        return _broken_answer(line)
+
+
+def _broken_answer(line: bytes) -> JSONRPCError | None:
+    """Make an error of an answer that is none: whoever asked must not wait for another."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    request = data.get("id") if isinstance(data, dict) and ("result" in data or "error" in data) else None
+    if not isinstance(request, int | str):
+        return None
+    error = ErrorData(code=PARSE_ERROR, message="the answer does not have the form of one")
+    return JSONRPCError(jsonrpc="2.0", id=request, error=error)
 
 
 async def _write(process: ServerProcess, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from mcp.shared.exceptions import MCPError
+from mcp_types import PARSE_ERROR
 
 from tuvl.mcp.bridge import Refusal
 from tuvl.mcp.fault import FaultKind, McpFault
@@ -12,6 +13,7 @@ from tuvl.values import JsonObject, shorten
 
 _KINDS: Mapping[str, FaultKind] = {
     "timeout": "timeout",
+    "invalid_request": "invalid_request",
     "response_too_large": "response_too_large",
     "bad_response": "bad_response",
 }
@@ -34,6 +36,8 @@ def refused(name: str, what: str, refusal: Refusal, error: MCPError | None = Non
 
 def rejected(name: str, what: str, error: MCPError) -> McpFault:
     """Explain an error of the protocol."""
+    if error.code == PARSE_ERROR:
+        return McpFault(f"{name} gave an answer to {what} that cannot be read", kind="bad_response", sent=True)
     message = f"{name} rejected {what}: {shorten(redact(error.message), 300)}"
     return McpFault(message, kind="rejected", detail={"code": error.code})
 
