@@ -86,7 +86,8 @@ def test_log_names_who_speaks() -> None:
     view = PlainLines(stream)
     end = StepFinished(kind="Agent", signal="default", duration_ms=7)
     withheld = TextWithheld(iteration=1, reason="output_guardrail")
-    for event in events(*(("agent", body) for body in [*words("One.\n\nTwo."), turn(), withheld, end])):
+    said = [StepStarted(kind="Agent"), *words("One.\n\nTwo."), turn(), withheld, end]
+    for event in events(*(("agent", body) for body in said)):
         view.accept(event)
     assert stream.getvalue().splitlines() == [
         "tuvl: agent says: One.",
