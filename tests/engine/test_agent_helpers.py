@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from tests.agent.loop_support import ask, say
-from tests.engine.agent_support import agent_project, model_of, module_of, sent
+from tests.engine import signals
+from tests.engine.agent_support import agent_project, errors_told, model_of, module_of, sent
+from tests.engine.run_support import Seen
 from tuvl.control import RunControl
 from tuvl.errors import ModelError
 
@@ -17,6 +19,7 @@ def helper(body: str, *, name: str = "helper", sync: bool = True) -> str:
     lines = "\n".join(f"        {line}" for line in body.splitlines())
     return f"""
     import asyncio
+    from tests.engine import signals
     from tuvl import node
     from tuvl.errors import StepError
 
@@ -278,36 +281,22 @@ async def test_another_model_may_write_the_summary(tmp_path):
 
 async def test_heartbeat_of_a_tool_names_it_and_stops_with_it(tmp_path):
     """Loop 88."""
-    beaten, beats = asyncio.Event(), []
+    beaten, seen = asyncio.Event(), Seen()
     loop = asyncio.get_running_loop()
+    signals.listen(str(tmp_path), beaten.wait)
 
     class Beats:
         def accept(self, event):
-            if event.body.type == "heartbeat":
-                beats.append(event.body)
-                if event.body.activity == "tool":
-                    loop.call_soon_threadsafe(beaten.set)
+            if event.body.type == "heartbeat" and event.body.activity == "tool":
+                loop.call_soon_threadsafe(beaten.set)
 
-    body = "log.append(asyncio.Event())\nawait log[0].wait()\nreturn {}"
+    body = "await asyncio.wait_for(signals.reached(ctx['reached']), 5)\nreturn {}"
     tools = [{"ref": "helper", "description": "d"}]
     call = ask(("helper", {}, "c9"))
     project = agent_project(tmp_path, call, DONE, nodes=helper(body, sync=False), tools=tools, heartbeat_s=0.005)
-
-    async def release() -> None:
-        await beaten.wait()
-        module_of(project, "extra.py").log[0].set()
-
-    releasing = asyncio.create_task(release())
-    project_run = asyncio.create_task(_run_plainly(project, Beats()))
-    result = await asyncio.wait_for(project_run, 10)
-    await releasing
-    assert result.signal == "default"
+    result = await project.run({"reached": str(tmp_path)}, sinks=[Beats(), seen], trace=True)
+    assert errors_told(result) == []
+    beats = [event.body for event in seen.events if event.body.type == "heartbeat"]
     assert {(beat.activity, beat.tool, beat.call_id) for beat in beats} >= {("tool", "helper", "c9")}
-
-
-async def _run_plainly(project, sink):
-    engine = project.engine()
-    try:
-        return await engine.run(project.plan(), {}, sinks=[sink])
-    finally:
-        await engine.aclose()
+    answered = seen.types.index("tool_call")
+    assert all(body.activity == "model" for body in (event.body for event in seen.events[answered:]) if body in beats)

@@ -22,8 +22,10 @@ async def run_in_order(
     slots = asyncio.Semaphore(limit)
 
     async def run(job: Callable[[], Awaitable[Result]]) -> Result:
-        async with slots:
-            return await job()
+        await slots.acquire()
+        result = await job()
+        slots.release()  # not after a failure: nothing new begins then
+        return result
 
     tasks = [asyncio.ensure_future(run(job)) for job in jobs]
     try:
