@@ -366,3 +366,12 @@ async def test_a_drifted_table_is_an_error_that_names_the_columns(change, said, 
 def test_a_data_model_that_makes_no_sense_refuses_the_run(fields, spec, said, tmp_path) -> None:
     project = Records(tmp_path).data_model("Thing", fields, **spec).steps(op("x", "read", "Thing", record_id=1))
     assert said in "; ".join(project.plan().refusals)
+
+
+def test_a_data_source_or_version_that_is_not_there_refuses_the_run(tmp_path) -> None:
+    project = Records(tmp_path).customers(datasource="nope").steps(op("x", "list"))
+    assert "is on data source 'nope', which is not defined" in "; ".join(project.plan().refusals)
+    project.customers().steps(op("x", "list"), context={"models": [{"name": "Customer", "version": "v9"}]})
+    assert "has no `schema_version: v9`" in "; ".join(project.plan().refusals)
+    project.steps(op("x", "list"), context={"models": [{"name": "Customer", "version": "v1"}]})
+    assert not project.plan().refusals

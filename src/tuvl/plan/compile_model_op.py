@@ -29,7 +29,10 @@ def compile_model_op(step: ModelOpStep, workflow: WorkflowView, project: PlanPro
     model = models[step.model]
     order = step.order_by
     order_by = () if order is None else (order,) if isinstance(order, str) else order
-    for problem in _problems(step, model, models, workflow, order_by):
+    for problem in (
+        *_missing(step.model, workflow, project.index),
+        *_problems(step, model, models, workflow, order_by),
+    ):
         refusal = f"step {step.id!r}: {problem}"
         if refusal not in project.refusals:
             project.refusals.append(refusal)
@@ -102,8 +105,6 @@ def _models(name: str, workflow: WorkflowView, project: PlanProject) -> Mapping[
             continue
         models[wanted] = _model(document, project.index)
         pending += [relation.model for relation in models[wanted].spec.relations]
-    if name not in models:
-        raise ConfigError(f"data model {name!r} has no `schema_version: {versions.get(name)}`")
     return models
 
 
@@ -114,13 +115,12 @@ def _versions(workflow: WorkflowView) -> dict[str, str]:
 
 
 def _document(name: str, version: str | None, index: ProjectIndex) -> Document | None:
-    if version is None:
-        return index.data_model(name)
+    """Return the document of that version; when only the version is missing, `_missing` says so."""
     for document in index.documents("ModelDefinition"):
         metadata = mapping(mapping(document.data).get("metadata"))
         if metadata.get("name") == name and metadata.get("schema_version", "v1") == version:
             return document
-    return None
+    return index.data_model(name)
 
 
 def _model(document: Document, index: ProjectIndex) -> DataModel:
@@ -129,7 +129,7 @@ def _model(document: Document, index: ProjectIndex) -> DataModel:
     return DataModel(
         name=built.metadata.name,
         spec=spec,
-        source=_source_of(spec.datasource, index, document),
+        source=_source_of(spec.datasource, index),
         fields={field.name: field for field in spec.fields},
         keys=tuple(field.name for field in spec.fields if field.primary_key),
         required_scope=built.metadata.required_scope,
@@ -137,14 +137,12 @@ def _model(document: Document, index: ProjectIndex) -> DataModel:
     )
 
 
-def _source_of(name: str | None, index: ProjectIndex, model: Document) -> SourcePlan:
+def _source_of(name: str | None, index: ProjectIndex) -> SourcePlan:
     if name is None:
         return _embedded(index)
     document = index.find("DataSource", name)
-    if document is None:
-        hint = did_you_mean(name, sorted(index.named("DataSource"))) or f"add a `kind: DataSource` named {name!r}"
-        raise ConfigError(f"{model.file}: there is no data source {name!r}; {hint}")
-    return _source(document, index)
+    # The embedded file only stands in: a run whose data source is missing is refused.
+    return _embedded(index) if document is None else _source(document, index)
 
 
 def _source(document: Document, index: ProjectIndex) -> SourcePlan:
@@ -168,6 +166,9 @@ def _problems(
 ) -> Iterator[str]:
     for each in models.values():
         yield from _problems_of_model(each, models)
+        wanted = each.spec.datasource
+        if wanted is not None and each.source.name != wanted:
+            yield f"data model {each.name!r} is on data source {wanted!r}, which is not defined"
     if step.operation in _ONE_KEY and len(model.keys) != 1:
         yield (
             f"operation {step.operation!r} finds a record by its key, and data model {model.name!r} has"
@@ -189,6 +190,14 @@ def _problems(
             yield f"include: data model {model.name!r} has no relation {name!r}; {hint}"
         elif relation.model not in allowed:
             yield f"include: data model {relation.model!r} is not in the workflow's `context:`"
+
+
+def _missing(name: str, workflow: WorkflowView, index: ProjectIndex) -> Iterator[str]:
+    version = _versions(workflow).get(name)
+    document = _document(name, version, index)
+    metadata = {} if document is None else mapping(mapping(document.data).get("metadata"))
+    if version is not None and metadata.get("schema_version", "v1") != version:
+        yield f"data model {name!r} has no `schema_version: {version}`, which `context:` asks for"
 
 
 def _problems_of_model(model: DataModel, models: Mapping[str, DataModel]) -> Iterator[str]:
