@@ -26,4 +26,5 @@ class Counters:
 
     def items(self) -> list[tuple[str, dict[str, str], int]]:
         """Return every sum with its name and attributes."""
-        return [(name, dict(attributes), amount) for (name, attributes), amount in self._sums.items()]
+        # A copy, made at once: whoever exports the sums reads them from a thread of its own.
+        return [(name, dict(attributes), amount) for (name, attributes), amount in list(self._sums.items())]

@@ -3,9 +3,12 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from tuvl.errors import ConfigError
+
+LogFormat = Literal["text", "json"]
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +24,12 @@ class Settings:
     database_url: str | None = None
     """Where runs are kept; `None` is a SQLite file of the project."""
     env: Literal["development", "production"] = "development"
+    log_format: LogFormat | None = None
+    """How structured logs are written; without it and without `log_level` there are none."""
+    log_level: LogLevel | None = None
+    """From which level on; `info` where only the format is set."""
+    otlp_endpoint: str | None = None
+    """Where spans and counters go, over OTLP; `None` is nowhere. Not one of ours: OpenTelemetry's own variable."""
 
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
@@ -32,6 +41,9 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         agent_judge_timeout_s=_seconds(source, "TUVL_AGENT_JUDGE_TIMEOUT_S", 30.0),
         database_url=source.get("TUVL_DATABASE_URL", "").strip() or None,
         env=cast(Literal["development", "production"], _choice(source, "TUVL_ENV", ("development", "production"))),
+        log_format=cast(LogFormat | None, _optional(source, "TUVL_LOG_FORMAT", get_args(LogFormat))),
+        log_level=cast(LogLevel | None, _optional(source, "TUVL_LOG_LEVEL", get_args(LogLevel))),
+        otlp_endpoint=_otlp_endpoint(source),
     )
 
 
@@ -53,8 +65,25 @@ def _seconds(source: Mapping[str, str], name: str, default: float) -> float:
     return value
 
 
+def _otlp_endpoint(source: Mapping[str, str]) -> str | None:
+    name = "OTEL_EXPORTER_OTLP_ENDPOINT"
+    text = source.get(name, "").strip()
+    if not text or source.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return None
+    if not text.lower().startswith(("http://", "https://")):
+        # The value is not shown: it may hold a password.
+        raise ConfigError(f"{name} is not an http(s) URL; unset it or set e.g. {name}=http://localhost:4318")
+    return text
+
+
+def _optional(source: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str | None:
+    return _choice(source, name, allowed) if source.get(name, "").strip() else None
+
+
 def _choice(source: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
     text = source.get(name, "").strip() or allowed[0]
     if text not in allowed:
-        raise ConfigError(f"{name}={text!r} is not one of {', '.join(allowed)}")
+        raise ConfigError(
+            f"{name}={text!r} is not one of {', '.join(allowed)}; unset it or set e.g. {name}={allowed[0]}"
+        )
     return text

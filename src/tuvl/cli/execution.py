@@ -2,11 +2,13 @@
 
 import gc
 import sys
+from collections.abc import Sequence
 from typing import assert_never
 
 from tuvl.cli.approving import approvals_for
 from tuvl.cli.inputs import apply_settings, read_input, read_principal
-from tuvl.cli.live import JsonLines, Silence, View, view_for
+from tuvl.cli.live import JsonLines, PlainLines, Silence, View, view_for
+from tuvl.cli.observing import observing, wants_structured_logs
 from tuvl.cli.options import EventsMode, RunOptions
 from tuvl.cli.output import deliver, json_document
 from tuvl.cli.running import INTERRUPTED, Interrupts, run_to_end
@@ -14,6 +16,7 @@ from tuvl.cli.wording import reason, summary
 from tuvl.control import RunControl
 from tuvl.engine.admission import initial_context
 from tuvl.engine.result import RunResult
+from tuvl.events.sink import Sink
 from tuvl.plan.model import ExecutionPlan
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
@@ -44,18 +47,21 @@ def execute(options: RunOptions, project: ProjectIndex, document: Document) -> i
     principal = read_principal(options.principal)
     if options.dry_run:
         return _show_plan(plan, document, project, options, data)
-    view = _view(options.events)
+    view = _view(options.events, calm=wants_structured_logs(settings))
     approvals = approvals_for(options.approve, view, sys.stdin, sys.stderr, machine=options.events == "jsonl")
     control = RunControl(pause_max_s=settings.agent_pause_max_s)
     interrupts = Interrupts(control, view)
     # The collector looks at what the run makes, and not at what was there before.
     gc.freeze()
     gc.enable()
-    run = _run(
-        engine, plan, data, options=options, control=control, principal=principal, approvals=approvals, view=view
-    )
-    result = run_to_end(run, interrupts=interrupts, view=view)
-    return _hand_over(result, options, view, interrupted=interrupts.came)
+    with observing(settings, environment(), view, pretty=options.events == "pretty") as observed:
+        observed.export(engine.counters)
+        sinks = [*observed.sinks, *([] if options.events == "none" else [view])]
+        run = _run(
+            engine, plan, data, options=options, control=control, principal=principal, approvals=approvals, sinks=sinks
+        )
+        result = run_to_end(run, interrupts=interrupts, view=view)
+        return _hand_over(result, options, view, interrupted=interrupts.came)
 
 
 def _show_plan(
@@ -80,14 +86,14 @@ async def _run(
     control: RunControl,
     principal: Principal,
     approvals: Approvals,
-    view: View,
+    sinks: Sequence[Sink],
 ) -> RunResult:
     try:
         return await engine.run(
             plan,
             data,
             control=control,
-            sinks=() if options.events == "none" else (view,),
+            sinks=sinks,
             principal=principal,
             timeout_s=options.timeout_s,
             trace=options.trace,
@@ -97,10 +103,11 @@ async def _run(
         await engine.aclose()
 
 
-def _view(mode: EventsMode) -> View:
+def _view(mode: EventsMode, *, calm: bool) -> View:
     match mode:
         case "pretty":
-            return view_for(sys.stderr, environment())
+            # Log lines go to the same stream as they are: a line that is written over would not survive them.
+            return PlainLines(sys.stderr) if calm else view_for(sys.stderr, environment())
         case "jsonl":
             return JsonLines(sys.stderr)
         case "none":

@@ -126,7 +126,8 @@ class LiveStatus:
 
     def _print(self, line: str, mark: Mark) -> None:
         self._painted = ""
-        self._write(f"\r{self._dressed(mark, line)}{_CLEAR_TO_END}\n")
+        text = self._dressed(mark, line).replace("\n", f"{_CLEAR_TO_END}\n")
+        self._write(f"\r{text}{_CLEAR_TO_END}\n")
 
     def _repaint(self) -> None:
         if not self._open or self._asking:

@@ -1,1 +1,1 @@
-"""Spans, counters and logs on their way out of the process. Nothing here is imported by a run that has them off."""
+"""Spans, counters and logs on their way out of the process. What costs an import is imported when it is asked for."""

@@ -1,0 +1,86 @@
+"""What is recorded of a run besides its events: logs always, spans and counters where the environment asks for them."""
+
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from tuvl.cli.live import View
+from tuvl.events.sink import Sink
+from tuvl.metrics import Counters
+from tuvl.settings import Settings
+from tuvl.telemetry.logs import plain_logs, structured_logs
+
+
+@dataclass(slots=True)
+class Observing:
+    """What a run is given so that it is recorded."""
+
+    sinks: list[Sink] = field(default_factory=list)
+    """Get the run's events."""
+    exports: list[Callable[[Counters], None]] = field(default_factory=list)
+
+    def export(self, counters: Counters) -> None:
+        """Let out what an engine counts."""
+        for export in self.exports:
+            export(counters)
+
+
+@contextmanager
+def observing(settings: Settings, environ: Mapping[str, str], view: View, *, pretty: bool) -> Iterator[Observing]:
+    """Record what happens while the block runs; its end delivers what is left, and is bounded in time.
+
+    `pretty` says that the view is for people: log lines then go through it, so that they do not break it.
+    """
+    found = Observing()
+    with ExitStack() as stack:
+        if wants_structured_logs(settings):
+            from tuvl.telemetry.log_sink import LogSink  # a run without such logs does not need it
+
+            stack.enter_context(structured_logs(_to_stderr, format=settings.log_format, level=settings.log_level))
+            found.sinks.append(LogSink())
+        else:
+            stack.enter_context(_plain(view, pretty=pretty))
+        if settings.otlp_endpoint is not None:
+            _record(settings.otlp_endpoint, environ, view, found, stack)
+        yield found
+
+
+def wants_structured_logs(settings: Settings) -> bool:
+    """Whether the environment asks for logs: no line may be painted over then."""
+    return settings.log_format is not None or settings.log_level is not None
+
+
+def _plain(view: View, *, pretty: bool) -> AbstractContextManager[None]:
+    if not pretty:
+        return plain_logs(_to_stderr, workflow_level="warning")
+
+    def say(line: str, level: int) -> None:
+        view.say(line, mark="bad" if level >= logging.WARNING else "now")
+
+    return plain_logs(say, workflow_level="info")
+
+
+def _record(endpoint: str, environ: Mapping[str, str], view: View, found: Observing, stack: ExitStack) -> None:
+    try:
+        from tuvl.telemetry.setup import otlp  # it imports the SDK
+    except ImportError as error:
+        missing = f"no module {error.name!r}"
+        view.say(
+            f"telemetry is off, although OTEL_EXPORTER_OTLP_ENDPOINT is set: {missing}; install 'tuvl[otel]'",
+            mark="bad",
+        )
+        return
+    telemetry = stack.enter_context(otlp(endpoint, environ, lambda line: view.say(line, mark="bad")))
+    found.sinks += telemetry.sinks()
+    found.exports.append(telemetry.export)
+
+
+def _to_stderr(line: str, level: int) -> None:
+    try:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except OSError:
+        # Nobody reads any more; the run goes on.
+        return
