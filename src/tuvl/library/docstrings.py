@@ -54,7 +54,7 @@ def read_docstring(text: str | None) -> Described:
 def _titled(lines: list[str]) -> Iterator[tuple[str, str | None]]:
     """Yield each line with the section title it is, if any; the line under a NumPy title is left out."""
     skip = False
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in zip(lines, [*lines[1:], ""], strict=False):
         if skip:
             skip = False
         elif found := _SECTION.fullmatch(line):
