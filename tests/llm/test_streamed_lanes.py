@@ -58,17 +58,23 @@ async def server():
 
 
 @pytest.fixture(params=["direct", "litellm"])
-async def model(request, server):
+async def make(request, server):
+    """A maker of models of one lane; keywords go into its settings."""
     http = HttpClient()
-    settings = {"name": "m", "api_base": server.url, "api_key": "sk-0123456789"}
-    if request.param == "direct":
-        yield DirectModel(CallSettings(model="local", **settings), http)
-        await http.aclose()
-    else:
-        made = LiteLLMModel(CallSettings(model="openai/local", **settings))
-        await made.prepare()
-        yield made
-        await close_connections()
+
+    def make(**settings):
+        values = {"name": "m", "api_base": server.url, "api_key": "sk-0123456789", **settings}
+        if request.param == "direct":
+            return DirectModel(CallSettings(model="local", **values), http)
+        return LiteLLMModel(CallSettings(model="openai/local", **values))
+
+    yield make
+    await (http.aclose() if request.param == "direct" else close_connections())
+
+
+@pytest.fixture
+async def model(make):
+    return make()
 
 
 async def ask(model, *, tools=()) -> tuple:
@@ -280,13 +286,17 @@ async def test_compressed_streams_are_read_under_the_cap(server):
     await http.aclose()
 
 
-async def test_stream_options_of_the_preset_win(server):
-    http = HttpClient()
-    extra = {"stream_options": {"include_usage": True, "continuous_usage_stats": True}}
-    server.queue(in_pieces(message("x")))
-    await ask(DirectModel(CallSettings(name="m", model="local", api_base=server.url, extra=extra), http))
-    assert server.bodies[0]["stream_options"] == extra["stream_options"]
-    await http.aclose()
+@pytest.mark.parametrize(
+    "options", [{"include_usage": True, "continuous_usage_stats": True}, None], ids=["own", "none"]
+)
+async def test_stream_options_of_the_preset_win_and_go_into_streams_only(server, make, options):
+    model = make(extra={"stream_options": options})
+    server.queue(in_pieces(message("x")), message("x"))
+    await ask(model)
+    await model.complete(ModelRequest(messages=[USER]))
+    streaming, plain = server.bodies
+    assert streaming.get("stream_options") == options
+    assert "stream_options" not in plain
 
 
 async def nothing_is_left() -> None:

@@ -15,7 +15,7 @@ from tuvl.llm.event_stream import read_event_stream
 from tuvl.llm.failures import bad_response, connection_failure, mask, status_failure, timeout_failure
 from tuvl.llm.identity import ModelIdentity
 from tuvl.llm.messages import DeltaSink, Message, ModelReply, ModelRequest, Price, ToolSpec
-from tuvl.llm.settings import CallSettings, asks_for_json
+from tuvl.llm.settings import CallSettings, asks_for_json, stream_options
 from tuvl.llm.wire import encode_message, encode_tool, parse_reply, read_json
 from tuvl.values import JsonObject, JsonValue
 
@@ -99,10 +99,10 @@ class DirectModel:
         if request.json_answer and asks_for_json(request.messages):
             head["response_format"] = {"type": "json_object"}
         head.update(self._extra)
+        options = stream_options(head)
         if request.on_delta is not None:
             head["stream"] = True
-            # Without being asked, providers leave out of a stream what it used.
-            head.setdefault("stream_options", {"include_usage": True})
+            head.update(options)
         parts = [_dump(head)[:-1], b',"messages":[', b",".join(self._history.of(request.messages)), b"]"]
         if request.tools:
             parts += [b',"tools":', self._tools_text(request.tools)]

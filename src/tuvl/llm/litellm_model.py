@@ -19,7 +19,7 @@ from tuvl.llm.identity import ModelIdentity, identity_of_string
 from tuvl.llm.litellm_stream import ChunkStream, read_chunk_stream
 from tuvl.llm.messages import DeltaSink, ModelReply, ModelRequest, Price, Usage
 from tuvl.llm.pricing import table_price
-from tuvl.llm.settings import CallSettings, asks_for_json
+from tuvl.llm.settings import CallSettings, asks_for_json, stream_options
 from tuvl.llm.wire import encode_message, encode_tool, error_reply, parse_reply, read_json
 from tuvl.values import JsonObject, JsonValue
 
@@ -122,9 +122,12 @@ class LiteLLMModel:
             supported = litellm.get_supported_openai_params(model=settings.model)
             if "response_format" in (supported or ()):
                 arguments["response_format"] = {"type": "json_object"}
+        arguments.update(settings.extra)
+        options = stream_options(arguments)
         if request.on_delta is not None:
-            arguments.update(stream=True, stream_options={"include_usage": True})
-        return {**arguments, **settings.extra}
+            arguments["stream"] = True
+            arguments.update(options)
+        return arguments
 
     def _with_cost(self, litellm: ModuleType, response: object, reply: ModelReply) -> ModelReply:
         """Price the call by LiteLLM's own reckoning, which knows tiers and cache writes, if the preset has no price."""

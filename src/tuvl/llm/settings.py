@@ -39,6 +39,16 @@ class CallSettings:
         return {name: value for name, value in found.items() if value is not None}
 
 
+def stream_options(parameters: JsonObject) -> JsonObject:
+    """Take `stream_options` out of the parameters of a call, and return what of it a streamed call sends.
+
+    Without being asked, providers leave out of a stream what it used; `null` in a preset is for servers that refuse to
+    be asked.
+    """
+    options = parameters.pop("stream_options", {"include_usage": True})
+    return {} if options is None else {"stream_options": options}
+
+
 def asks_for_json(messages: Sequence[Message]) -> bool:
     """Whether the messages name JSON: providers refuse a JSON answer that no message asks for."""
     return any("json" in (message.content or "").lower() for message in messages)
