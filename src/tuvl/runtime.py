@@ -127,8 +127,8 @@ class Engine:
             result = await run_plan(plan, input, ports, run_id=run_id, timeout_s=timeout_s, trace=trace)
             result = await kept(masked(result, data.secure), records, wanted=keeps_records(plan))
         finally:
-            await records.interrupted()
             await servers.aclose()
+            await records.interrupted()
             await models.aclose()
             await fanout.aclose()
         return result if recorder is None else _saved(result, recorder)

@@ -1,7 +1,7 @@
 """The compiled workflow: frozen, resolved, in the words of the engine. Durations are seconds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from tuvl.data.model import DataModel, Operation
@@ -295,6 +295,15 @@ class ForEachPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallPlan:
+    """One call of an agent's tool in place of a loop; no file has such a step, `with_tool_call` makes it."""
+
+    agent: AgentPlan
+    tool: ToolPlan
+    arguments: JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnavailablePlan:
     """A step that can be written and checked, and not be run yet; a plan with one never starts."""
 
@@ -315,6 +324,7 @@ Action: TypeAlias = (
     | ModelOpPlan
     | SubWorkflowPlan
     | ForEachPlan
+    | ToolCallPlan
     | UnavailablePlan
 )
 
@@ -354,6 +364,13 @@ class ExecutionPlan:
     """What observes the run as a whole: the `on_stop` hooks of the workflow."""
     refusals: tuple[str, ...] = ()
     """Why a run refuses before its first step: what this version cannot do yet, what the project's policy forbids."""
+
+    def with_tool_call(self, call: ToolCallPlan) -> "ExecutionPlan":
+        """Return a plan that makes one call of a tool of this workflow, and nothing else."""
+        # No file can have this id: it is none by the rules for ids.
+        step_id = f"call:{call.tool.ref}"
+        step = StepPlan(id=step_id, kind="ToolCall", action=call, routes={}, next=None, effects=call.tool.effects)
+        return replace(self, entry=step_id, steps={**self.steps, step_id: step}, input_schema=None, output=None)
 
     def with_nested(self) -> "tuple[ExecutionPlan, ...]":
         """Return this plan and those of the workflows that it runs as steps, at any depth, each once."""

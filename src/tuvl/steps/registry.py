@@ -17,6 +17,7 @@ from tuvl.plan.model import (
     ResponsePlan,
     SetPlan,
     SubWorkflowPlan,
+    ToolCallPlan,
     WaitPlan,
     WhenPlan,
 )
@@ -31,6 +32,7 @@ from tuvl.steps.model_op import run_model_op
 from tuvl.steps.response import run_response
 from tuvl.steps.router import run_router
 from tuvl.steps.sub_workflow import run_sub_workflow
+from tuvl.steps.tool_call import run_tool_call
 
 RUNNERS: Mapping[type[Action], StepRunner] = {
     AgentPlan: run_agent,
@@ -46,6 +48,7 @@ RUNNERS: Mapping[type[Action], StepRunner] = {
     ResponsePlan: run_response,
     SetPlan: run_set,
     SubWorkflowPlan: run_sub_workflow,
+    ToolCallPlan: run_tool_call,
     WaitPlan: run_wait,
     WhenPlan: run_router,
 }
