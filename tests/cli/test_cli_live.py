@@ -26,6 +26,10 @@ from tuvl.events.types import (
 )
 
 
+def event(body: EventBody, step: str) -> Event:
+    return events((step, body))[0]
+
+
 class Terminal(io.StringIO):
     """A terminal that remembers what was written, and knows what a person would see."""
 
@@ -227,13 +231,52 @@ def test_json_lines_are_one_event_each_in_the_form_of_the_wire() -> None:
     }
 
 
-def test_silence_says_nothing() -> None:
-    view = Silence(io.StringIO())
+def test_silence_says_nothing_but_a_question() -> None:
+    stream = io.StringIO()
+    view = Silence(stream)
     for event in TURN:
         view.accept(event)
     view.say("x")
     view.tick()
+    assert stream.getvalue() == ""
+    view.question(["Refund?"], "[y/N] ")
+    view.answered()
     view.close()
+    assert stream.getvalue() == "Refund?\n[y/N] "
+
+
+def test_status_line_waits_while_a_question_stands() -> None:
+    stream, now = Terminal(), itertools.count()
+    view = LiveStatus(stream, colour=False, now=lambda: float(next(now)), columns=80)
+    view.tick()
+    view.question(["Refund?"], "[y/N] ")
+    before = stream.getvalue()
+    view.tick()
+    assert stream.getvalue() == before
+    assert before.endswith("Refund?\n[y/N] ")
+    view.answered()
+    view.tick()
+    assert len(stream.getvalue()) > len(before)
+
+
+def test_steps_inside_a_step_are_told_under_their_own_names_and_items_of_a_list_are_not() -> None:
+    stream = io.StringIO()
+    view = PlainLines(stream)
+    for step in ("call", "call/double", "each", "each[0]/body"):
+        view.accept(event(StepStarted(kind="Functional"), step))
+    for step in ("each[0]/body", "each", "call/double", "call"):
+        view.accept(event(StepFinished(kind="Functional", signal="default", duration_ms=1), step))
+    lines = [line.split(" (")[0] for line in stream.getvalue().splitlines()]
+    assert lines == ["tuvl: each", "tuvl: call/double", "tuvl: call"]
+
+
+def test_tokens_of_an_agent_inside_a_tool_are_not_counted_twice() -> None:
+    progress = Progress()
+    progress.follow(event(StepStarted(kind="Agent"), "agent"))
+    progress.follow(event(StepStarted(kind="Agent"), "research/think"))
+    for step, tokens in (("research/think", 40), ("agent", 100)):
+        progress.follow(event(Iteration(iteration=1, tool_calls=1, tokens_used=tokens, cost_usd=1.0), step))
+    assert (progress.tokens, progress.cost_usd) == (100, 1.0)
 
 
 @pytest.mark.parametrize(

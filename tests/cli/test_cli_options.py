@@ -26,6 +26,7 @@ def test_plain_run_has_the_documented_defaults() -> None:
         record=None,
         replay=None,
         principal=None,
+        approve=None,
         project=None,
         dry_run=False,
         format="text",
@@ -48,7 +49,7 @@ def test_every_option_reaches_its_place() -> None:
             "jsonl",
         ),
         *("--trace", "--output", "out.json", "--timeout", "2.5", "--replay", "r.yaml", "--principal", "p.json"),
-        *("--project", "dir", "--dry-run", "--format=json"),
+        *("--approve", "all", "--project", "dir", "--dry-run", "--format=json"),
     )
     assert found == RunOptions(
         workflow="flow",
@@ -62,6 +63,7 @@ def test_every_option_reaches_its_place() -> None:
         record=None,
         replay=Path("r.yaml"),
         principal="p.json",
+        approve="all",
         project="dir",
         dry_run=True,
         format="json",

@@ -1,11 +1,21 @@
 """`tuvl run --dry-run`: the plan of a run as data. Nothing is run or called; of the environment only names are read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from urllib.parse import urlsplit
 
 from tuvl.analysis.steps import WorkflowView, mapping
-from tuvl.plan.model import AgentLimits, AgentPlan, ApiCallPlan, ExecutionPlan, ModelPlan, RunLimits, StepPlan
+from tuvl.plan.model import (
+    AgentLimits,
+    AgentPlan,
+    ApiCallPlan,
+    ExecutionPlan,
+    ForEachPlan,
+    ModelPlan,
+    RunLimits,
+    StepPlan,
+    SubWorkflowPlan,
+)
 from tuvl.project.index import ProjectIndex
 from tuvl.source.document import Document
 from tuvl.spec.signals import DEFAULT, END
@@ -29,7 +39,7 @@ def plan_document(
         "steps": [_step(step, plan) for step in plan.steps.values()],
         "models": [_model(model) for model in models.values()],
         "hosts": list(dict.fromkeys(_hosts(plan, models))),
-        "environment": _environment(document, project, models, environ),
+        "environment": _environment(_documents(plan, document, project), project, models, environ),
         "refusals": list(plan.refusals),
     }
 
@@ -39,12 +49,19 @@ def _limits(limits: RunLimits | AgentLimits) -> JsonObject:
 
 
 def _step(step: StepPlan, plan: ExecutionPlan) -> JsonObject:
-    tools = {
-        tool.ref for other in plan.steps.values() if isinstance(other.action, AgentPlan) for tool in other.action.tools
-    }
     found: JsonObject = {"id": step.id, "kind": step.kind, "effects": step.effects, "timeout_s": step.timeout_s}
-    if step.id in tools:
-        return {**found, "tool": True}
+    match step.action:
+        case SubWorkflowPlan(plan=inner):
+            found["workflow"] = inner.workflow
+        case ForEachPlan() as each:
+            found |= {"body": each.step, "concurrency": each.concurrency, "max_items": each.max_items}
+        case _:
+            pass
+    if step.required_scope is not None or step.required_group is not None:
+        found["needs"] = {"scope": step.required_scope, "group": step.required_group}
+    role = _roles(plan).get(step.id)
+    if role is not None:
+        return {**found, role: True}
     routes: JsonObject = dict(step.routes)
     if DEFAULT not in routes and _can_fall_through(step):
         routes[DEFAULT] = step.next or END
@@ -52,6 +69,28 @@ def _step(step: StepPlan, plan: ExecutionPlan) -> JsonObject:
     if isinstance(step.action, AgentPlan):
         found["agent"] = _agent(step.action, plan)
     return found
+
+
+def _roles(plan: ExecutionPlan) -> dict[str, str]:
+    """Return what steps are for that no route leads to: tools, helpers of agents, bodies of lists."""
+    roles: dict[str, str] = {}
+    for other in plan.steps.values():
+        match other.action:
+            case AgentPlan() as agent:
+                roles |= dict.fromkeys(_helpers(agent), "helper")
+                roles |= dict.fromkeys((tool.ref for tool in agent.tools), "tool")
+            case ForEachPlan() as each:
+                roles[each.step] = "item_step"
+            case _:
+                pass
+    return roles
+
+
+def _helpers(agent: AgentPlan) -> Iterator[str]:
+    asked = [agent.trim, agent.tool_surface, agent.continue_on_stop]
+    if agent.reserve is not None:
+        asked += [agent.reserve.reserve, agent.reserve.refund, agent.reserve.observe_request]
+    return (name for name in asked if name is not None)
 
 
 def _can_fall_through(step: StepPlan) -> bool:
@@ -74,13 +113,26 @@ def _tool(tool: ToolPlan, step: StepPlan) -> JsonObject:
         "effects": step.effects,
         "writes_context": tool.writes_context,
         "max_calls": tool.max_calls,
+        "approval": None if tool.approval is None else tool.approval.reason,
         "timeout_s": tool.timeout_s,
     }
 
 
 def _models(plan: ExecutionPlan) -> dict[str, ModelPlan]:
-    agents = (step.action for step in plan.steps.values() if isinstance(step.action, AgentPlan))
-    return {agent.model.name: agent.model for agent in agents}
+    found: dict[str, ModelPlan] = {}
+    for step in _all_steps(plan):
+        if isinstance(step.action, AgentPlan):
+            found[step.action.model.name] = step.action.model
+            compaction = step.action.compaction
+            if compaction is not None and compaction.model is not None:
+                found[compaction.model.name] = compaction.model
+    return found
+
+
+def _all_steps(plan: ExecutionPlan) -> Iterator[StepPlan]:
+    """Yield the steps of the plan and of the workflows that it runs inside."""
+    for each in plan.with_nested():
+        yield from each.steps.values()
 
 
 def _model(model: ModelPlan) -> JsonObject:
@@ -97,7 +149,7 @@ def _model(model: ModelPlan) -> JsonObject:
 
 
 def _hosts(plan: ExecutionPlan, models: Mapping[str, ModelPlan]) -> Iterator[str]:
-    for step in plan.steps.values():
+    for step in _all_steps(plan):
         if isinstance(step.action, ApiCallPlan):
             yield "from a template" if step.action.url.host_is_templated else _host(step.action.url.source)
     for model in models.values():
@@ -110,12 +162,17 @@ def _host(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2] or url
 
 
+def _documents(plan: ExecutionPlan, document: Document, project: ProjectIndex) -> list[Document]:
+    inner = (project.workflow(each.workflow) for each in plan.with_nested()[1:])
+    return [document, *(found for found in inner if found is not None)]
+
+
 def _environment(
-    document: Document, project: ProjectIndex, models: Mapping[str, ModelPlan], environ: Mapping[str, str]
+    documents: Sequence[Document], project: ProjectIndex, models: Mapping[str, ModelPlan], environ: Mapping[str, str]
 ) -> list[JsonValue]:
     """List the variables that the documents of this run read, each once, with the first file that reads it."""
     found: dict[str, JsonValue] = {}
-    for file, data in _configuration(document, project, models):
+    for file, data in _configuration(documents, project, models):
         for variable in variables(data):
             needed = variable.default is None
             entry: JsonValue = {
@@ -130,10 +187,11 @@ def _environment(
 
 
 def _configuration(
-    document: Document, project: ProjectIndex, models: Mapping[str, ModelPlan]
+    documents: Sequence[Document], project: ProjectIndex, models: Mapping[str, ModelPlan]
 ) -> Iterator[tuple[str, JsonValue]]:
-    for step in WorkflowView(mapping(document.data)).steps:
-        yield document.file, step.get("http", "auth")
+    for document in documents:
+        for step in WorkflowView(mapping(document.data)).steps:
+            yield document.file, step.get("http", "auth")
     for name in models:
         preset = project.preset(name)
         if preset is not None:

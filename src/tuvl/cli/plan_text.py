@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from tuvl.analysis.steps import items, mapping
 from tuvl.values import JsonObject, JsonValue
 
+_ROLES = {"tool": "only as a tool", "helper": "only asked by an agent", "item_step": "only for items of a list"}
+"""Role of a step that no route leads to → how it is called."""
+
 
 def plan_text(plan: JsonObject) -> str:
     """Write a plan as text: nothing of it has run."""
@@ -28,8 +31,11 @@ def _steps(plan: JsonObject) -> Iterator[str]:
     yield "Steps"
     for step in map(mapping, items(plan["steps"])):
         about = [str(step["kind"]), str(step["effects"])]
-        if step.get("tool"):
-            about.append("only as a tool")
+        about += [words for role, words in _ROLES.items() if step.get(role)]
+        if step.get("workflow") is not None:
+            about.append(f"runs {step['workflow']}")
+        if step.get("body") is not None:
+            about.append(f"{step['body']} for each of at most {step['max_items']} items")
         if step.get("timeout_s") is not None:
             about.append(f"{step['timeout_s']:g} s")
         yield f"  {step['id']}  ({', '.join(about)})"
@@ -60,6 +66,8 @@ def _agent(agent: object) -> Iterator[str]:
             marks.append(f"at most {tool['max_calls']}×")
         if tool["writes_context"]:
             marks.append("writes the context")
+        if tool["approval"] is not None:
+            marks.append("asks for approval")
         yield f"    tool    {tool['name']} ({', '.join(marks)})"
 
 

@@ -4,6 +4,7 @@ import gc
 import sys
 from collections.abc import Mapping, Sequence
 
+from tuvl.analysis.reference_faults import called_workflows
 from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.check.finding import Report, Severity
 from tuvl.check.runner import check_document, check_paths
@@ -94,12 +95,21 @@ def _check_models(models: Mapping[str, str], document: Document, project: Projec
 
 
 def _called_models(document: Document, project: ProjectIndex) -> dict[str, None]:
-    """Return the names that the workflow's agents call models by."""
+    """Return the names that agents call models by, those of the workflows that it runs inside included."""
     default = mapping(project.config.get("spec")).get("default_model")
     unnamed = [DEFAULT_MODEL, *([default] if isinstance(default, str) else [])]
     called: dict[str, None] = {}
-    for step in WorkflowView(mapping(document.data)).steps:
-        if step.kind == "Agent":
-            name = step.agent.get("model")
-            called |= dict.fromkeys([name] if isinstance(name, str) else unnamed)
+    ahead, seen = [WorkflowView(mapping(document.data))], set[str]()
+    while ahead:
+        workflow = ahead.pop(0)
+        for step in workflow.steps:
+            if step.kind == "Agent":
+                name = step.agent.get("model")
+                called |= dict.fromkeys([name] if isinstance(name, str) else unnamed)
+                summariser = mapping(step.agent.get("compaction")).get("model")
+                called |= dict.fromkeys([summariser] if isinstance(summariser, str) else [])
+        for _, inner in called_workflows(workflow):
+            found = project.workflow(inner) if inner not in seen else None
+            seen.add(inner)
+            ahead += [] if found is None else [WorkflowView(mapping(found.data))]
     return called
