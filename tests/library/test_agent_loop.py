@@ -514,7 +514,6 @@ def test_a_bound_that_cannot_be_meant_is_refused_by_name(field, bad):
         ({"model": ScriptedModel}, "ChatModel"),
         ({"outcomes": "resolved"}, "outcomes"),
         ({"outcomes": ("error",)}, "reserved"),
-        ({"outcomes": ("default",)}, "reserved"),
         ({"outcomes": ("a", "a")}, "repeats"),
         ({"outcomes": ("",)}, "outcomes"),
         ({"tools": "lookup"}, "tools"),

@@ -55,8 +55,8 @@ class AgentLoop(AgentDefinition):
             definition=self,
             control=control or RunControl(),
             principal=principal or Principal(),
-            audit=audit or self.audit,
-            conversation=conversation or self.conversation,
+            audit=self.audit if audit is None else audit,
+            conversation=self.conversation if conversation is None else conversation,
             listener=on_event,
         )
         return await run.run(system, user)

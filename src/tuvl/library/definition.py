@@ -16,7 +16,7 @@ from tuvl.library.toolbox import Toolbox
 from tuvl.library.typed import NotTypableError, schema_of
 from tuvl.library.values import Compaction, Conclude, Limits, Retry, check_context_limits, check_policy
 from tuvl.plan.model import ContextLimits
-from tuvl.spec.signals import DEFAULT, RESERVED_EXITS
+from tuvl.spec.signals import RESERVED_EXITS
 from tuvl.tools.approval import Approvals
 from tuvl.tools.schema import ValueSchema, schema_problem
 from tuvl.tools.toolbox import ToolPolicy
@@ -140,7 +140,7 @@ def _check_outcomes(outcomes: Sequence[str]) -> None:
     items("AgentLoop", "outcomes", outcomes)
     for outcome in outcomes:
         text("AgentLoop", "outcomes", outcome)
-        if outcome in RESERVED_EXITS or outcome == DEFAULT:
+        if outcome in RESERVED_EXITS:
             raise UsageError(f"outcome {outcome!r} is reserved; the engine ends runs on it. Choose another name")
     if len(set(outcomes)) < len(outcomes):
         raise UsageError("outcomes repeats a name")
