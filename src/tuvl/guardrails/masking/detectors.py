@@ -13,15 +13,15 @@ from tuvl.linear_regex import LinearRegex
 Span = tuple[int, int]
 
 _AT = r"(?:@|%40|\\+u0040)"
-_EMAIL = rf"[\pL\pN.!#$%&'*+?^_~-]+{_AT}(?:[\pL\pN-]+\.)+[\pL\pN-]{{2,}}"
-_EMAIL_AT_ADDRESS = rf"[\pL\pN.!#$%&'*+?^_~-]+{_AT}\[[0-9A-Fa-f:.]+\]"
+_EMAIL = rf"[\pL\pN.!#$%&'+?^_~-]+{_AT}(?:[\pL\pN-]+\.)+[\pL\pN-]{{2,}}"
+_EMAIL_AT_ADDRESS = rf"[\pL\pN.!#$%&'+?^_~-]+{_AT}\[[0-9A-Fa-f:.]+\]"
 _PHONE = "|".join(
     (
-        r"\+[1-9][\d ().\-/]{5,22}\d\b",
-        r"\b00[1-9]\d{0,3}[ ().\-/][\d ().\-/]{4,20}\d\b",
-        r"\(\+?\d{2,5}\)[ .\-/]?\d{2,8}(?:[ .\-/]\d{2,8}){0,3}\b",
+        r"\+[1-9][\d ().\-/]{5,48}\d\b",
+        r"\b00[1-9]\d{0,3}[ ().\-/][\d ().\-/]{4,48}\d\b",
+        r"\(\+?\d{2,5}\)[ .\-/]?\d{2,8}(?:[ .\-/]\d{2,8}){0,6}\b",
         r"\b\d{3}[ .\-]\d{3}[ .\-]\d{4}\b",
-        r"\b0\d{1,4}[ .\-/]\d{3,10}(?:[ .\-/]\d{2,8}){0,3}\b",
+        r"\b0\d{1,4}[ .\-/]\d{3,10}(?:[ .\-/]\d{2,8}){0,6}\b",
         r"\b0[1-9](?:[ .\-]\d{2}){4}\b",
     )
 )
@@ -92,7 +92,8 @@ def _key(candidate: bytes) -> list[Span]:
 
 
 def _phone(candidate: bytes) -> list[Span]:
-    return _all(candidate) if 8 <= _digits(candidate) <= 15 else []
+    # More than the 15 digits of a number are several numbers, one behind the other.
+    return _all(candidate) if _digits(candidate) >= 8 else []
 
 
 def _digits(text: bytes) -> int:

@@ -79,6 +79,9 @@ class FieldNames:
         while (head := self._head.first(text, end)) is not None:
             start = head[1]
             stop, masked = _value(text, head[0], start)
+            if rest := _BARE.match(text, stop) if stop > start else None:
+                # What sticks to a value is part of it.
+                stop, masked = rest.end(), _MASK if masked == text[start:stop] else masked
             pieces += (text[end:start], masked)
             end = max(stop, start)
         return b"".join((*pieces, text[end:])) if pieces else text
