@@ -10,7 +10,7 @@ CODE := src tests nodes demo benchmarks
 # Without stored bytecode every start of a process compiles its imports anew, which takes longer than most runs here.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint format type docs docs-check bench constraints build all clean
+.PHONY: help demo test lint format type docs docs-check bench bench-peers constraints build all clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,14 @@ docs-check: $(VENV)/.dev ## see that pages are fresh, links lead somewhere, and 
 
 bench: $(VENV)/.dev ## measure, and write benchmarks/RESULTS.md
 	@$(BIN)/python -m benchmarks
+
+bench-peers: $(VENV)/.dev $(VENV)-peers/.ready ## measure tuvl beside other libraries, and write benchmarks/PEERS.md
+	@$(BIN)/python -m benchmarks.peers $(VENV)-peers/bin/python
+
+$(VENV)-peers/.ready: requirements/peers.txt
+	@$(BIN)/uv venv -q --clear $(VENV)-peers
+	@$(BIN)/uv pip install -q --python $(VENV)-peers/bin/python -r requirements/peers.txt
+	@touch $@
 
 constraints: $(VENV)/.dev ## pin the newest versions that fit together
 	@$(BIN)/uv pip compile pyproject.toml --group dev --all-extras --universal --upgrade --no-header --no-annotate -q -o $(PINS)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tuvl.errors import UsageError
+from tuvl.files import write_whole
 from tuvl.values import JsonValue
 
 
@@ -59,19 +60,3 @@ def write_stdout(text: str) -> None:
             raise
         # The interpreter flushes stdout once more at exit, which would complain about the same closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file in one move: readers see the old file or the new one, never half of it; raises `OSError`."""
-    if path.exists() and not path.is_file():
-        # A pipe or a device such as the null device is written to; a move would put a plain file in its place.
-        path.write_text(text, encoding="utf-8", newline="\n")
-        return
-    # Beside its target, since a rename is one move only within one file system.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

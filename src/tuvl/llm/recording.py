@@ -1,11 +1,9 @@
 """`--record`: what the models of a run were asked and said, kept as a script that `--replay` runs from."""
 
-import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from tuvl.errors import ModelError, UsageError
+from tuvl.files import write_whole
 from tuvl.llm.conversation import Fingerprint, Fingerprinter
 from tuvl.llm.identity import ModelIdentity, identity_of
 from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest, Price, Usage
@@ -57,16 +55,8 @@ class Recorder:
         """Write the file, whole or not at all; raises `UsageError` when it cannot be written."""
         text = _HEAD + to_yaml({"replies": list(self._entries)})
         try:
-            handle, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
+            write_whole(self._path, text)
         except OSError as error:
-            raise UsageError(f"cannot write the recording {str(self._path)!r}: {error.strerror}") from None
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            os.replace(temporary, self._path)
-        except OSError as error:
-            with suppress(OSError):
-                os.unlink(temporary)
             raise UsageError(f"cannot write the recording {str(self._path)!r}: {error.strerror}") from None
 
 

@@ -1,0 +1,1 @@
+"""The same agent, driven by tuvl and by other libraries, against one scripted server."""
