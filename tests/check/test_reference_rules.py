@@ -165,6 +165,18 @@ class TestSteps:
         """
         assert len(messages(check(tmp_path, workflow(steps)), "TV202")) == 1
 
+    def test_preserved_tools_are_tools_of_the_agent(self, tmp_path: Path) -> None:
+        agent = "model: a/b, steering: S, tools: [{ ref: ledger, description: d }]"
+        steps = f"""
+            - id: a
+              kind: Agent
+              mode: autonomous
+              agent: {{ {agent}, compaction: {{ max_tokens: 100, preserve: [ledgr] }} }}
+            - {{ id: ledger, kind: Functional, runner: set, values: {{ x: 1 }} }}
+        """
+        (message,) = messages(check(tmp_path, workflow(steps)), "TV202")
+        assert "names 'ledgr', which is none of its tools" in message
+
     def test_helper_must_be_a_functional_step(self, tmp_path: Path) -> None:
         steps = self.TOOLS.format(ref="t", step="kind: Functional, runner: log, message: Hi.")
         steps = steps.replace("steering:", "trim: slim, steering:")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tuvl.analysis.fault import Fault
-from tuvl.analysis.references import StepReference, artifact_references
+from tuvl.analysis.references import StepReference, artifact_references, tool_entries
 from tuvl.analysis.route_faults import MOST_GUESSES
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
@@ -48,6 +48,20 @@ def bad_step_references(workflow: WorkflowView, references: tuple[StepReference,
                 f"a {name} is one of: {', '.join(_ROLE_KINDS[reference.role])}",
             )
     yield from _endless_bodies(workflow)
+    yield from _unknown_preserved(workflow)
+
+
+def _unknown_preserved(workflow: WorkflowView) -> Iterator[Fault]:
+    """Names in `compaction.preserve` that are no tools of the agent: nothing would be kept for them."""
+    for step in workflow.steps:
+        tools = [ref for _, ref, _ in tool_entries(step)]
+        for index, name in enumerate(items(mapping(step.agent.get("compaction")).get("preserve"))):
+            if isinstance(name, str) and name not in tools:
+                yield Fault(
+                    (*step.path, "agent", "compaction", "preserve", index),
+                    f"`compaction.preserve` of step {step.id!r} names {name!r}, which is none of its tools",
+                    _near(name, tools) or f"its tools are {', '.join(tools)}",
+                )
 
 
 def _endless_bodies(workflow: WorkflowView) -> Iterator[Fault]:
