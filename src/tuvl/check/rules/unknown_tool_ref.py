@@ -14,7 +14,8 @@ class UnknownToolRef(FaultRule):
 
     Tools may be APICall, MCP, ModelOp, Router, Functional and Workflow steps of the same file; an agent cannot be its
     own tool. Helpers (`trim`, `tool_surface`, `continue_on_stop`, `reserve`, `conversation`) are Functional steps, and
-    `compaction.preserve` names tools of the agent. The set of tools is closed before the first model call, so a name that leads nowhere leaves the agent without it.
+    `compaction.preserve` names tools of the agent. The set of tools is closed before the first model call, so a name
+    that leads nowhere leaves the agent without it.
     """
 
     code = "TV202"
