@@ -77,7 +77,8 @@ def _otlp_endpoint(source: Mapping[str, str]) -> str | None:
 
 
 def _optional(source: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str | None:
-    return _choice(source, name, allowed) if source.get(name, "").strip() else None
+    text = source.get(name, "").strip().lower()
+    return _choice({name: text}, name, allowed) if text else None
 
 
 def _choice(source: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:

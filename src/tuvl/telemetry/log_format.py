@@ -65,8 +65,22 @@ def _span(logger: Any, name: str, event: EventDict) -> EventDict:
 
 def _without_secrets(logger: Any, name: str, event: EventDict) -> EventDict:
     """Mask secrets in every text, before quoting could hide them from the last look at the whole line."""
-    return {key: _masked(value) for key, value in event.items() if key.isidentifier()}
+    return {key: _masked(value) for key, value in event.items() if key.isidentifier() and key not in _LEFT_BEHIND}
+
+
+_LEFT_BEHIND = frozenset({"asctime", "message"})
+"""What other handlers put on a record while they format it; it is no more than what `event` says."""
 
 
 def _masked(value: object) -> object:
-    return value if isinstance(value, int | float | None) else redact(value if isinstance(value, str) else repr(value))
+    match value:
+        case str():
+            return redact(value)
+        case int() | float() | None:
+            return value
+        case list() | tuple():
+            return [_masked(item) for item in value]
+        case dict():
+            return {str(key): _masked(item) for key, item in value.items()}
+        case _:
+            return redact(repr(value))

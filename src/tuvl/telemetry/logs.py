@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tuvl.hooks.actions import LOGGER as HOOK_LOGGER
 from tuvl.redaction import redact
 from tuvl.settings import LogFormat, LogLevel
 from tuvl.steps.builtins import LOGGER as WORKFLOW_LOGGER
@@ -47,9 +48,9 @@ class PlainFormatter(logging.Formatter):
 
 @contextmanager
 def plain_logs(write: Callable[[str, int], None], *, workflow_level: LogLevel) -> Iterator[None]:
-    """Log warnings as plain lines while the block runs, and what `log` steps say from a level of their own on."""
-    handler = LineHandler(write, PlainFormatter())
-    with _handled_by(handler), _at_level(WORKFLOW_LOGGER, _LEVELS[workflow_level]):
+    """Log warnings as plain lines while the block runs; what `log` steps and hooks say, from a level of their own on."""
+    handler, level = LineHandler(write, PlainFormatter()), _LEVELS[workflow_level]
+    with _handled_by(handler), _at_level(WORKFLOW_LOGGER, level), _at_level(HOOK_LOGGER, level):
         yield
 
 
