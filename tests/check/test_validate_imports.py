@@ -54,9 +54,11 @@ HEAVY = {
     "opentelemetry",
     "pydantic",
     "pydantic_core",
+    "re2",
     "rich",
     "ruamel",
     "sqlalchemy",
+    "structlog",
     "ssl",
     "subprocess",
     "tempfile",
@@ -96,6 +98,16 @@ def test_validate_imports_nothing_that_an_ordinary_check_does_not_need(project: 
     assert code == 0
     assert {name.split(".")[0] for name in modules} & HEAVY == set()
     assert [name for name in modules if name.startswith(LAYERS_FOR_RUNNING)] == []
+
+
+def test_patterns_of_a_guardrail_are_tried_on_the_engine_that_will_run_them(project: Path) -> None:
+    """The one case in which `validate` loads that engine: there is a pattern to try."""
+    check = "{ check: regex_deny, patterns: ['a(?=b)'] }"
+    guardrail = f"kind: Artifact\nmetadata: {{ name: g }}\nspec: {{ type: guardrail, checks: [{check}] }}\n"
+    write(project, {"artifacts/g.yaml": guardrail})
+    code, modules = modules_after(project, "validate")
+    assert code == 1
+    assert "re2" in modules
 
 
 def test_version_imports_next_to_nothing(project: Path) -> None:

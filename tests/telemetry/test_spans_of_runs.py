@@ -210,19 +210,18 @@ async def test_a_streamed_call_says_so_and_ends_with_its_stream(recorded, tmp_pa
 
 
 PROBE = """
-import asyncio, json, sys
-from pathlib import Path
-from tuvl.testing.run import run_workflow
-result = asyncio.run(run_workflow(Path("workflows/flow.yaml")))
-print(json.dumps([result.status, sorted({name.split(".")[0] for name in sys.modules})]))
+import json, sys
+from tuvl.__main__ import main
+code = main(["run", "flow", "--output", "result.json"])
+print(json.dumps([code, sorted({name.split(".")[0] for name in sys.modules})]))
 """
 
 
 def test_a_run_that_records_nothing_imports_neither_opentelemetry_nor_structlog(tmp_path):
-    Project(tmp_path, "- { id: one, kind: Functional, runner: set, values: { a: 1 } }")
+    Project(tmp_path, "- { id: one, kind: Functional, runner: log, message: hello }")
     done = subprocess.run(
         [sys.executable, "-c", PROBE], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60, check=True
     )
-    status, modules = json.loads(done.stdout)
-    assert status == "completed"
-    assert {"opentelemetry", "structlog", "google"} & set(modules) == set()
+    code, modules = json.loads(done.stdout)
+    assert (code, "tuvl: one: hello" in done.stderr) == (0, True)
+    assert {"opentelemetry", "structlog", "google", "requests"} & set(modules) == set()
