@@ -9,10 +9,16 @@ from pathlib import Path
 
 from benchmarks.measure import Figure, median, peak_mb, run_process
 from benchmarks.projects import write
+from tuvl.guardrails.guard import Guard
+from tuvl.guardrails.guards.max_chars import MaxChars
+from tuvl.guardrails.guards.pii_mask import PiiMask
+from tuvl.guardrails.guards.regex_deny import RegexDeny
+from tuvl.guardrails.masking.masker import masker_for
+from tuvl.linear_regex import LinearRegex
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
 from tuvl.settings import load_settings
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, JsonValue, dump_json
 
 CROWD = 500
 CROWD_TURNS = 10
@@ -70,8 +76,34 @@ def figures(folder: Path) -> list[Figure]:
         Figure(name="an agent's turn with one tool call, turns 10 to 100", value=early * 1000, unit="ms", limit=0.2),
         Figure(name="the same, turns 100 to 1000", value=late * 1000, unit="ms", limit=0.2),
         Figure(name="later turns against earlier ones", value=late / early, unit="×", limit=1.5),
+        Figure(name="a regex, a length and a mask guard on an 8 KB result", value=guards_ms(), unit="ms", limit=0.8),
         *crowd_figures(folder, turn_s=late),
     ]
+
+
+def guards_ms() -> float:
+    """Measure three guards on one tool result that holds an address and a number to mask; CPU time."""
+    records: list[JsonValue] = [{"id": index, "name": "n" * 20, "note": f"soon {index}"} for index in range(140)]
+    text = dump_json({"records": records, "mail": "jo@example.com", "phone": "+49 30 1234567"})
+    guards: list[Guard] = [
+        PiiMask(masker_for(())),
+        RegexDeny((LinearRegex("(?i)forbidden|secret-[0-9]+"), LinearRegex("BEGIN PRIVATE"))),
+        MaxChars(100_000),
+    ]
+
+    async def look() -> None:
+        passed = text
+        for guard in guards:
+            passed = await guard.look(passed)
+
+    async def measure() -> float:
+        await look()
+        started = time.process_time()
+        for _ in range(200):
+            await look()
+        return (time.process_time() - started) / 200 * 1000
+
+    return median(lambda: asyncio.run(measure()))
 
 
 def step_ms(folder: Path) -> float:

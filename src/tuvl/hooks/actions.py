@@ -8,7 +8,10 @@ from tuvl.metrics import HOOK_EVENTS, Counters
 from tuvl.redaction import redact
 from tuvl.values import JsonObject, dump_json
 
-log = logging.getLogger("tuvl.hooks")
+LOGGER = "tuvl.hooks"
+"""Name of the logger of hooks: what they log, and which of them failed."""
+
+log = logging.getLogger(LOGGER)
 
 
 class Notify(Protocol):

@@ -48,7 +48,7 @@ class PlainFormatter(logging.Formatter):
 
 @contextmanager
 def plain_logs(write: Callable[[str, int], None], *, workflow_level: LogLevel) -> Iterator[None]:
-    """Log warnings as plain lines while the block runs; what `log` steps and hooks say, from a level of their own on."""
+    """Log warnings as plain lines while the block runs; what `log` steps and hooks say, from their own level on."""
     handler, level = LineHandler(write, PlainFormatter()), _LEVELS[workflow_level]
     with _handled_by(handler), _at_level(WORKFLOW_LOGGER, level), _at_level(HOOK_LOGGER, level):
         yield
