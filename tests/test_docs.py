@@ -151,7 +151,9 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 def shell(command: str, folder: Path) -> str:
     environ = {
-        name: value for name, value in os.environ.items() if not name.startswith(("TUVL_", "OPENAI_", "PYTEST_"))
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TUVL_", "OTEL_", "OPENAI_", "PYTEST_"))
     }
     environ |= {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environ['PATH']}",

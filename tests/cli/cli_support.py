@@ -17,7 +17,7 @@ def command(*argv: str) -> list[str]:
 
 def environment(**changes: str) -> dict[str, str]:
     """Return an environment in which nothing of the developer's own shows."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TUVL_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TUVL_", "OTEL_"))}
     kept.pop("NO_COLOR", None)
     return {**kept, "PYTHONWARNINGS": "error", **changes}
 

@@ -85,3 +85,11 @@ def test_what_hooks_count_is_read_whenever_the_counters_are_collected(recorded):
     }
     counters.add(HOOK_EVENTS, {"hook": "audit@1", "event": "on_error"})
     assert recorded.total("tuvl.hook.events") == 3
+
+
+def test_what_several_engines_count_is_one_sum(recorded):
+    for _ in range(2):
+        counters = Counters()
+        recorded.telemetry.export(counters)
+        counters.add(HOOK_EVENTS, {"hook": "audit@1", "event": "on_error"})
+    assert recorded.sums() == {"tuvl.hook.events": {frozenset({("hook", "audit@1"), ("event", "on_error")}): 2}}

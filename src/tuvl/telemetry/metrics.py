@@ -1,8 +1,9 @@
 """Events of a run → OpenTelemetry counters, and the process's own counters on their way out."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from opentelemetry.metrics import CallbackOptions, Meter, MeterProvider, Observation
+from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation
 
 from tuvl import __version__
 from tuvl.events.types import AgentEnded, Event, Iteration, RunFinished, RunStarted, ToolCallFinished, ToolCallStarted
@@ -19,7 +20,7 @@ class Metrics:
     """The instruments of one provider; `sink` counts one run with them."""
 
     def __init__(self, provider: MeterProvider) -> None:
-        meter = _meter(provider)
+        meter = provider.get_meter(METER, __version__)
         self.iterations = meter.create_counter("tuvl.agent.iterations", "{turn}", "Turns of agents.")
         self.tool_calls = meter.create_counter("tuvl.agent.tool_calls", "{call}", "Tool calls that were answered.")
         self.aborts = meter.create_counter("tuvl.agent.aborts", "{agent}", "Agents that were aborted.")
@@ -27,19 +28,24 @@ class Metrics:
             "tuvl.agent.budget_exceeded", "{agent}", "Agents that ran out of a budget."
         )
         self.active = meter.create_up_down_counter("tuvl.runs.active", "{run}", "Runs that are going on.")
-        self._meter = meter
+        self._counters: list[Counters] = []
+        meter.create_observable_counter(HOOK_EVENTS, [self._observe], "{event}", "Hooks with `action: metric`.")
 
     def sink(self) -> "MetricsSink":
         """Return a sink for one run."""
         return MetricsSink(self)
 
     def export(self, counters: Counters) -> None:
-        """Let what a process counts itself, hooks for one, be read whenever the provider collects."""
+        """Let what an engine counts itself, hooks for one, be read whenever the provider collects."""
+        self._counters.append(counters)
 
-        def observe(_: CallbackOptions) -> Iterable[Observation]:
-            return [Observation(amount, told) for name, told, amount in counters.items() if name == HOOK_EVENTS]
-
-        self._meter.create_observable_counter(HOOK_EVENTS, [observe], "{event}", "Hooks with `action: metric`.")
+    def _observe(self, _: CallbackOptions) -> Iterable[Observation]:
+        sums: Counter[frozenset[tuple[str, str]]] = Counter()
+        for counters in self._counters:
+            for name, told, amount in counters.items():
+                if name == HOOK_EVENTS:
+                    sums[frozenset(told.items())] += amount
+        return [Observation(amount, dict(told)) for told, amount in sums.items()]
 
 
 class MetricsSink:
@@ -83,7 +89,3 @@ class MetricsSink:
             return REFUSED
         self._running.discard(answered.call_id)
         return answered.tool
-
-
-def _meter(provider: MeterProvider) -> Meter:
-    return provider.get_meter(METER, __version__)

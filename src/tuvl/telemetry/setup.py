@@ -54,7 +54,7 @@ class Telemetry:
         return (self._metrics.sink(),)
 
     def export(self, counters: Counters) -> None:
-        """Export what a process counts itself; once for each of its engines."""
+        """Export what an engine counts itself, from now on."""
         self._metrics.export(counters)
 
     def close(self, timeout_s: float = CLOSE_S) -> bool:
