@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.cli_support import tuvl
 from tests.engine.run_support import Project, Seen, ids
 from tests.mcp.mcp_support import ODD, alive
 from tuvl.check.runner import check_paths
@@ -321,3 +322,18 @@ async def test_server_of_git_reads_a_repository(tmp_path):
     assert result.status == "completed", result.error
     assert "Keep the first file" in json.dumps(result.context["log"])
     assert "nothing to commit" in json.dumps(result.context["status"])
+
+
+def test_dry_run_names_the_programs_and_hosts_and_the_variables_of_servers(tmp_path):
+    steps = step("a", "echo") + step("b", "echo", server="artifact://web")
+    project = mcp_project(tmp_path, steps)
+    artifact(project, "odd", command="odd-server", args=["--key", "${ODD_KEY}"])
+    artifact(project, "web", transport="http", url="https://tools.example/mcp", headers={"X-Key": "${WEB_KEY:}"})
+    done = tuvl("run", "flow", "--dry-run", "--format", "json", cwd=tmp_path)
+    plan = json.loads(done.stdout)
+    assert (plan["programs"], plan["hosts"]) == (["odd-server --key ${ODD_KEY}"], ["tools.example"])
+    assert [(entry["name"], entry["needed"]) for entry in plan["environment"]] == [
+        ("ODD_KEY", True),
+        ("WEB_KEY", False),
+    ]
+    assert "programs    odd-server --key ${ODD_KEY}" in tuvl("run", "flow", "--dry-run", cwd=tmp_path).stdout

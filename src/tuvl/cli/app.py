@@ -16,6 +16,8 @@ import typer
 import tuvl
 from tuvl.cli.flags import Words
 from tuvl.cli.init import DEFAULT_TEMPLATE
+from tuvl.cli.mcp_app import EXAMPLES as MCP_EXAMPLES
+from tuvl.cli.mcp_app import mcp
 from tuvl.cli.runs_app import runs
 from tuvl.errors import TuvlError
 
@@ -338,6 +340,7 @@ def schema(
 
 
 app.add_typer(runs, name="runs")
+app.command(name="mcp", epilog=_block("Examples:", *MCP_EXAMPLES))(mcp)
 
 
 def main(argv: Sequence[str]) -> int:

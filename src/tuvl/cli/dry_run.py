@@ -11,6 +11,7 @@ from tuvl.plan.model import (
     ApiCallPlan,
     ExecutionPlan,
     ForEachPlan,
+    McpPlan,
     ModelPlan,
     RunLimits,
     StepPlan,
@@ -18,6 +19,7 @@ from tuvl.plan.model import (
 )
 from tuvl.project.index import ProjectIndex
 from tuvl.source.document import Document
+from tuvl.spec.artifact import RemoteServer, StdioServer
 from tuvl.spec.signals import DEFAULT, END
 from tuvl.spec.variables import variables
 from tuvl.tools.tool import ToolPlan
@@ -38,6 +40,7 @@ def plan_document(
         "limits": _limits(plan.limits),
         "steps": [_step(step, plan) for step in plan.steps.values()],
         "models": [_model(model) for model in models.values()],
+        "programs": list(dict.fromkeys(_programs(plan))),
         "hosts": list(dict.fromkeys(_hosts(plan, models))),
         "environment": _environment(_documents(plan, document, project), project, models, environ),
         "refusals": list(plan.refusals),
@@ -152,9 +155,19 @@ def _hosts(plan: ExecutionPlan, models: Mapping[str, ModelPlan]) -> Iterator[str
     for step in _all_steps(plan):
         if isinstance(step.action, ApiCallPlan):
             yield "from a template" if step.action.url.host_is_templated else _host(step.action.url.source)
+        if isinstance(step.action, McpPlan) and isinstance(step.action.server.spec, RemoteServer):
+            yield _host(step.action.server.spec.url)
     for model in models.values():
         if model.preset is not None and model.preset.spec.api_base:
             yield _host(model.preset.spec.api_base)
+
+
+def _programs(plan: ExecutionPlan) -> Iterator[str]:
+    """Yield the MCP servers that the run would start, as their artifacts write them."""
+    for step in _all_steps(plan):
+        if isinstance(step.action, McpPlan) and isinstance(step.action.server.spec, StdioServer):
+            spec = step.action.server.spec
+            yield " ".join((spec.command, *spec.args))
 
 
 def _host(url: str) -> str:
@@ -192,6 +205,9 @@ def _configuration(
     for document in documents:
         for step in WorkflowView(mapping(document.data)).steps:
             yield document.file, step.get("http", "auth")
+            server = project.resolve(str(step.get("mcp", "server"))) if step.kind == "MCP" else None
+            if server is not None:
+                yield server.file, server.document.data
     for name in models:
         preset = project.preset(name)
         if preset is not None:

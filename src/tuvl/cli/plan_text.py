@@ -90,6 +90,9 @@ def _models(plan: JsonObject) -> Iterator[str]:
 
 def _surroundings(plan: JsonObject) -> Iterator[str]:
     yield ""
+    programs = items(plan["programs"])
+    if programs:
+        yield _row("programs", _list(programs))
     hosts = items(plan["hosts"])
     yield _row("hosts", _list(hosts))
     variables = [mapping(entry) for entry in items(plan["environment"])]

@@ -1,0 +1,1 @@
+"""A project's tools and workflows, for others to call."""
