@@ -4,6 +4,8 @@ A value becomes a secret when it is expanded from the environment into a field t
 is one for the process: a secret is a secret wherever it turns up.
 """
 
+from tuvl.values import JsonValue
+
 MASK = "***"
 
 _MIN_LENGTH = 6
@@ -16,6 +18,21 @@ def register_secret(value: str) -> None:
     """Keep `value` out of every text from now on."""
     if len(value) >= _MIN_LENGTH:
         _secrets.add(value)
+
+
+def redact_json(value: JsonValue) -> JsonValue:
+    """Return a JSON value with every registered secret masked in its texts, at any depth; keys included."""
+    return _redact_json(value) if _secrets else value
+
+
+def _redact_json(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact(key): _redact_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_redact_json(item) for item in value]
+    return value
 
 
 class StreamRedactor:

@@ -18,6 +18,10 @@ MAX_DEPTH = 64
 """Nesting past which a value is refused: deeper than any honest payload, shallower than any recursion limit."""
 
 
+_MAX_INT_BITS = 13_288
+"""Bits of a number of 4,000 digits: Python refuses to write one of more than 4,300 as text."""
+
+
 class NotJsonError(ValueError):
     """A value that has no JSON form: a cycle, a too deep nesting, an unknown type; the message names the place."""
 
@@ -47,7 +51,7 @@ def _to_json(value: object, where: str, depth: int) -> JsonValue:
     if kind is str:
         return _checked_text(value, where)  # type: ignore[arg-type]
     if kind is int:
-        return value  # type: ignore[return-value]
+        return _bounded(value, where)  # type: ignore[arg-type]
     if kind is float:
         return _finite(value, where)  # type: ignore[arg-type]
     if depth >= MAX_DEPTH:
@@ -70,7 +74,7 @@ def _to_json_special(value: object, where: str, depth: int) -> JsonValue:
     if isinstance(value, str):
         return _checked_text(str(value), where)
     if isinstance(value, int):
-        return int(value)
+        return _bounded(int(value), where)
     if isinstance(value, float):
         return _finite(float(value), where)
     if isinstance(value, datetime | date | time):
@@ -101,6 +105,12 @@ def _key(key: object, where: str) -> str:
     if isinstance(key, int | float | UUID | Decimal | date):
         return str(key)
     raise NotJsonError(f"{where} has a key of type {type(key).__name__!r}; keys are strings")
+
+
+def _bounded(value: int, where: str) -> int:
+    if value.bit_length() > _MAX_INT_BITS:
+        raise NotJsonError(f"{where} is a whole number of more than 4,000 digits")
+    return value
 
 
 def _finite(value: float, where: str) -> float:

@@ -39,6 +39,7 @@ class Project:
         self.root = root
         (root / "workflows").mkdir(parents=True, exist_ok=True)
         self.settings = Settings()
+        self.environ: dict[str, str] = {}
         self.clock: Clock | None = None
         self.chat_models: dict[str, object] = {}
         """Name that agents call a model by → the model of a test."""
@@ -85,7 +86,7 @@ class Project:
         return Engine(
             ProjectIndex(self.root),
             settings=self.settings,
-            environ={},
+            environ=self.environ,
             model_overrides=models,
             clock=self.clock,
             chat_models=lambda plan: self.chat_models.get(plan.name),

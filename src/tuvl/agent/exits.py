@@ -61,10 +61,13 @@ class IterationsExhausted(StepError):
 class BudgetExceeded(StepError):
     """A budget was reached; `limit` names the field that set it."""
 
-    def __init__(self, limit: str, *, bound: float, used: float | None = None) -> None:
+    def __init__(self, limit: str, *, bound: float, used: float | None = None, asked: int | None = None) -> None:
         spent = "" if used is None else f" ({used:g} used)"
+        said = f"{limit}: {bound:g} reached{spent}"
+        if asked is not None:
+            said = f"{limit}: one reply asked for {asked} calls, and {bound:g} are permitted in all{spent}"
         super().__init__(
-            f"{limit}: {bound:g} reached{spent}",
+            said,
             type="budget_exceeded",
             signal=Reserved.BUDGET_EXCEEDED,
             detail={"limit": limit, "bound": bound, "used": used},

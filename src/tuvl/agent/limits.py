@@ -37,7 +37,13 @@ class Budget:
     @classmethod
     def of_run(cls, limits: RunLimits, meter: Meter) -> "Budget":
         """Return the budget of a whole run."""
-        return cls(meter=meter, max_tokens=limits.max_tokens, max_cost_usd=limits.max_cost_usd)
+        return cls(
+            meter=meter,
+            max_tokens=limits.max_tokens,
+            max_cost_usd=limits.max_cost_usd,
+            tokens_field=limits.max_tokens_field,
+            cost_field=limits.max_cost_field,
+        )
 
 
 class Bounds:
@@ -103,7 +109,7 @@ class Bounds:
                 detail={"limit": "max_calls_per_turn", "bound": per_turn, "asked": asked},
             )
         if total is not None and self._calls + asked > total:
-            raise BudgetExceeded("max_tool_calls", bound=total, used=self._calls)
+            raise BudgetExceeded("max_tool_calls", bound=total, used=self._calls, asked=asked)
         self._calls += asked
         for _ in calls:
             self.meter.count_tool_call()

@@ -51,6 +51,11 @@ class AgentStepRunner:
         self.history: History | None = None
         """The conversation, once it has begun."""
 
+    @property
+    def iterations(self) -> int:
+        """Model calls that were answered; a turn that a bound stopped before its call is none."""
+        return self.ledger.transcript.turn
+
     async def run(self, system: str, user: str) -> Exit:
         """Run until the agent is done or a bound is reached; every end is an `Exit`."""
         try:
@@ -64,7 +69,7 @@ class AgentStepRunner:
             raise
         self.ledger.closed(ended)
         error_type = None if ended.reason is None else ended.reason.type
-        self.emit(AgentEnded(iteration=self.turn, signal=ended.signal, error_type=error_type))
+        self.emit(AgentEnded(iteration=self.iterations, signal=ended.signal, error_type=error_type))
         return ended
 
     async def _turns(self, system: str, user: str) -> Exit:

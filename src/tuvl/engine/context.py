@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tuvl.errors import StepError
+from tuvl.redaction import redact_json
 from tuvl.steps.base import StepFailure
 from tuvl.values import JsonObject, JsonValue, NotJsonError, json_size, to_json
 
@@ -110,7 +111,8 @@ def normalised(delta: Mapping[str, object]) -> dict[str, JsonValue]:
                 f"a step set the context key {key!r}; keys with a leading '_' belong to the engine", type="reserved_key"
             )
         try:
-            clean[key] = to_json(value, where=key)
+            # A service that echoes a credential must not carry it into the context, and so to a model or a log.
+            clean[key] = redact_json(to_json(value, where=key))
         except NotJsonError as error:
             raise StepError(f"the context key {error}", type="bad_result", detail={"key": key}) from error
     return clean

@@ -140,9 +140,10 @@ class _GuardedBackend(httpcore.AsyncNetworkBackend):
             if (address := _as_address(text)) and self._policy.permits_address(host, port, address)
         ]
         if not permitted:
+            pattern = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
             raise HttpFault(
                 f"{host!r} leads to a loopback, link-local or private address; if it is meant, add "
-                f"'{host}:{port}' to spec.http.allow_hosts of tuvl.yaml",
+                f"'{pattern}' to spec.http.allow_hosts of tuvl.yaml",
                 kind="address_refused",
             )
         return permitted

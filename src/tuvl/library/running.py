@@ -81,7 +81,7 @@ class AgentRun:
             output=ended.writes.get(_OUTPUT),
             error=ended.reason,
             usage=Usage.of(meter),
-            turns=runner.turn,
+            turns=runner.iterations,
             messages=_whole(runner.history.messages) if runner.history else (),
             trace=tuple(transcript.entries),
         )

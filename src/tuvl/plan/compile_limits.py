@@ -14,12 +14,16 @@ def run_limits(own: Limits, general: Limits | None, policy: Policy) -> RunLimits
     given = own.model_fields_set
     base = {} if general is None else {name: getattr(general, name) for name in general.model_fields_set - given}
     limits = own.model_copy(update=base)
+    tokens = stricter(limits.max_tokens, policy.max_tokens_per_run)
+    cost = stricter(limits.max_cost_usd, policy.max_cost_usd_per_run)
     return RunLimits(
         max_steps=limits.max_steps,
         timeout_s=limits.timeout_s,
-        max_tokens=stricter(limits.max_tokens, policy.max_tokens_per_run),
-        max_cost_usd=stricter(limits.max_cost_usd, policy.max_cost_usd_per_run),
+        max_tokens=tokens,
+        max_cost_usd=cost,
         max_context_bytes=limits.max_context_bytes,
+        max_tokens_field="limits.max_tokens" if tokens == limits.max_tokens else "policy.max_tokens_per_run",
+        max_cost_field="limits.max_cost_usd" if cost == limits.max_cost_usd else "policy.max_cost_usd_per_run",
     )
 
 

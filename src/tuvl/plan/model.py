@@ -28,6 +28,10 @@ class RunLimits:
     max_tokens: int | None = None
     max_cost_usd: float | None = None
     max_context_bytes: int = 262_144
+    max_tokens_field: str = "limits.max_tokens"
+    """Which field set `max_tokens`: the workflow's own, or the project's policy."""
+    max_cost_field: str = "limits.max_cost_usd"
+    """The same of `max_cost_usd`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

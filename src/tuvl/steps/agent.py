@@ -70,7 +70,7 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
     )
     system, user = autonomous_opening(agent, scope.values, scope.public)
     ended = await runner.run(system, user)
-    return runner.turn, ended
+    return transcript.turn, ended
 
 
 async def _complete(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> tuple[int, Exit]:
@@ -92,7 +92,7 @@ async def _complete(agent: AgentPlan, scope: StepScope, transcript: Transcript) 
     public = scope.public
     parts_of_text = [user, *(untrusted(key, public[key]) for key in agent.context_injection if key in public)]
     ended = await runner.run(system, "\n\n".join(part for part in parts_of_text if part))
-    return runner.turn, ended
+    return transcript.turn, ended
 
 
 def _failure(ended: Exit) -> StepFailure | None:
