@@ -54,6 +54,7 @@ PUBLIC = [
     "ToolCallRecord",
     "ToolContext",
     "ToolPolicy",
+    "ToolReservation",
     "Toolbox",
     "Trim",
     "TuvlError",

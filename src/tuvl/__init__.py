@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the names below, for type checkers; at run time each is loa
         RequestObserver,
         Surface,
         ToolCallRecord,
+        ToolReservation,
         Trim,
         WorkReservation,
     )
@@ -78,6 +79,7 @@ __all__ = [
     "ToolCallRecord",
     "ToolContext",
     "ToolPolicy",
+    "ToolReservation",
     "Toolbox",
     "Trim",
     "TuvlError",
@@ -100,6 +102,7 @@ _HOMES = {
         "RequestObserver",
         "Surface",
         "ToolCallRecord",
+        "ToolReservation",
         "Trim",
         "WorkReservation",
     ),

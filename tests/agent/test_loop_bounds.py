@@ -6,6 +6,7 @@ import math
 import pytest
 
 from tests.agent.loop_support import Loop, Model, ask, boom, say, tool
+from tuvl.errors import StepError
 from tuvl.llm.messages import ModelReply, Price, Usage
 from tuvl.plan.model import RunLimits
 
@@ -242,3 +243,19 @@ async def test_polling_with_changing_results_is_not_a_repeat():
         max_repeated_calls=2,
     )
     assert (await loop.run()).signal == "default"
+
+
+async def test_an_outside_quota_is_asked_once_a_reply_before_any_call_runs():
+    class Quota:
+        def __init__(self):
+            self.asked = []
+
+        async def reserve(self, calls):
+            self.asked.append(calls)
+            if sum(self.asked) > 3:
+                raise StepError("the quota of this tenant is used up", type="reservation")
+
+    loop = Loop([ask(("lookup", {}), ("lookup", {}, "c2")), ask(("lookup", {}, "c3"), ("lookup", {}, "c4"))])
+    quota = loop.runner.bounds._reservation = Quota()
+    ended = await loop.run()
+    assert (ended.reason.type, quota.asked, len(loop.ran)) == ("reservation", [2, 2], 2)

@@ -96,3 +96,16 @@ async def test_a_failing_conversation_ends_the_run_where_it_fails(at):
     ended = await loop.run()
     assert (ended.signal, ended.reason.type) == ("error", "conversation_failed")
     assert len(loop.ran) == (1 if at == 2 else 0)
+
+
+async def test_a_very_long_run_keeps_its_frame_and_loses_its_oldest_texts(monkeypatch):
+    monkeypatch.setattr("tuvl.agent.transcript.MAX_CHARS", 500)
+    replies = [ask(("lookup", {"n": n}, f"c{n}")) for n in range(20)]
+    loop = Loop([*replies, say("done")], tools={"lookup": lambda n: {"x": "y" * 80}}, max_iterations=30)
+    await loop.run()
+    results = loop.entries("tool_result")
+    assert [entry["call_id"] for entry in results] == [f"c{n}" for n in range(20)]
+    assert results[0]["content"] is None
+    assert results[0]["elided"] is True
+    assert "y" in results[-1]["content"]
+    assert sum(len(entry["content"] or "") for entry in results) <= 500

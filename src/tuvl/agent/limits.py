@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from tuvl.agent.exits import BudgetExceeded
+from tuvl.agent.ports import ToolReservation
 from tuvl.clock import Clock
 from tuvl.errors import StepError
 from tuvl.llm.messages import ChatModel
@@ -58,7 +59,9 @@ class Bounds:
         run_meter: Meter,
         clock: Clock,
         outer: Sequence[Budget] = (),
+        reservation: ToolReservation | None = None,
     ) -> None:
+        self._reservation = reservation
         self.limits = limits
         self.meter = meter
         own = Budget(
@@ -99,8 +102,8 @@ class Bounds:
         if self.limits.budget_check == "after_call":
             self.check_turn_start()
 
-    def reserve_calls(self, calls: Sequence[RequestedCall]) -> None:
-        """Take a reply's calls, all or none, before any of them runs."""
+    async def reserve_calls(self, calls: Sequence[RequestedCall]) -> None:
+        """Take a reply's calls, all or none, before any of them runs; an outside quota is asked last."""
         asked, per_turn, total = len(calls), self.limits.max_calls_per_turn, self.limits.max_tool_calls
         if per_turn is not None and asked > per_turn:
             raise StepError(
@@ -113,6 +116,8 @@ class Bounds:
         self._calls += asked
         for _ in calls:
             self.meter.count_tool_call()
+        if self._reservation is not None:
+            await self._reservation.reserve(asked)
 
     def check_results(self, calls: Sequence[RequestedCall], observations: Sequence[Observation]) -> None:
         """Look at a turn's results: too many failing turns in a row, or one call repeated without effect."""

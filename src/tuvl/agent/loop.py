@@ -100,7 +100,7 @@ class AgentStepRunner:
                     return verdict
                 history.extend(verdict)
             case CallTools(calls=calls):
-                self.bounds.reserve_calls(calls)
+                await self.bounds.reserve_calls(calls)
                 observations = await self.toolbox.answer(calls, turn=self.turn, record=self.ledger)
                 results = [observation.message for observation in observations]
                 history.extend(results)

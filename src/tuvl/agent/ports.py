@@ -41,6 +41,14 @@ class WorkReservation(Protocol):
         ...
 
 
+class ToolReservation(Protocol):
+    """An outside quota of tool calls."""
+
+    async def reserve(self, calls: int) -> None:
+        """Take as many calls as a reply asks for, before any of them runs; an exception ends the run, none runs."""
+        ...
+
+
 class RequestObserver(Protocol):
     """Sees the exact request before each attempt; may veto it."""
 

@@ -1,5 +1,6 @@
 """What happened in one agent run, in order: assistant turns, calls, results. Kept for the trace of an abnormal end."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,8 +21,16 @@ class Masks:
     observed: Callable[[JsonValue], JsonValue] | None = None
 
 
+MAX_CHARS = 4 * 1024 * 1024
+"""Characters of replies, arguments and results that a trace holds; past that the oldest keep only their frame."""
+
+
 class Transcript:
-    """The trace of one agent run; every call in it has exactly one result once it is closed."""
+    """The trace of one agent run; every call in it has exactly one result once it is closed.
+
+    A very long run does not outgrow the memory: past `MAX_CHARS` the oldest entries lose their texts, and say so with
+    `elided: true`. That a turn or a call happened, when and how it ended always stays.
+    """
 
     def __init__(self, step_id: str, entries: list[JsonObject] | None = None, *, masks: Masks | None = None) -> None:
         self._masks = masks or Masks()
@@ -29,6 +38,8 @@ class Transcript:
         self.step_id = step_id
         self._open: dict[str, str] = {}
         self._begun: set[str] = set()
+        self._heavy: deque[tuple[JsonObject, int]] = deque()
+        self._chars = 0
         self.turn = 0
 
     def reply(self, turn: int, reply: ModelReply, usage: Usage, duration_ms: float) -> None:
@@ -42,7 +53,8 @@ class Transcript:
         }
         if reply.message.tool_calls:
             entry["tool_calls"] = [self._call(call) for call in reply.message.tool_calls]
-        self._add("assistant", entry)
+        said = sum(len(str(call.arguments)) for call in reply.message.tool_calls)
+        self._add("assistant", entry, chars=len(reply.message.content or "") + said)
 
     def partial(self, turn: int, text: str, tools: Sequence[str], why: str) -> None:
         """Record what a reply said until it was cut off; it is not part of the conversation."""
@@ -68,7 +80,7 @@ class Transcript:
                 entry["arguments"] = self._said(call.arguments.values)
                 if call.arguments.problem is not None:
                     entry["problem"] = call.arguments.problem
-                self._add("tool_call", entry)
+                self._add("tool_call", entry, chars=len(call.arguments.history))
 
     def started(self, call: RequestedCall) -> None:
         """Note that a call's step begins: from here on it may have an effect."""
@@ -77,6 +89,7 @@ class Transcript:
     def observation(self, observation: Observation) -> None:
         """Record one answered call: what the model read, and how long it was in full."""
         self._open.pop(observation.call_id, None)
+        self._begun.discard(observation.call_id)
         entry: JsonObject = {
             "call_id": observation.call_id,
             "tool": observation.tool,
@@ -97,7 +110,7 @@ class Transcript:
                 "detail": observation.failure.detail,
             }
             entry["error"] = error if self._masks.observed is None else self._masks.observed(error)
-        self._add("tool_result", entry)
+        self._add("tool_result", entry, chars=len(observation.content))
 
     def close(self, ended: Exit) -> None:
         """Give every unanswered call its result, and say how the run ended."""
@@ -119,8 +132,25 @@ class Transcript:
     def _said(self, value: JsonValue) -> JsonValue:
         return value if self._masks.said is None else self._masks.said(value)
 
-    def _add(self, type: str, entry: dict[str, JsonValue]) -> None:
-        self.entries.append({"step": self.step_id, "type": type, "iteration": self.turn, **entry})
+    def _add(self, type: str, entry: dict[str, JsonValue], *, chars: int = 0) -> None:
+        whole: JsonObject = {"step": self.step_id, "type": type, "iteration": self.turn, **entry}
+        self.entries.append(whole)
+        if not chars:
+            return
+        self._heavy.append((whole, chars))
+        self._chars += chars
+        while self._chars > MAX_CHARS and len(self._heavy) > 1:
+            oldest, weight = self._heavy.popleft()
+            self._chars -= weight
+            _elide(oldest)
+
+
+def _elide(entry: JsonObject) -> None:
+    """Take the texts out of an entry, and leave what happened."""
+    for key in ("content", "arguments", "tool_calls"):
+        if key in entry:
+            entry[key] = None
+    entry["elided"] = True
 
 
 def _usage(usage: Usage) -> JsonObject:

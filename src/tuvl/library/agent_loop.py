@@ -8,6 +8,7 @@ from tuvl.agent.ports import Audit, ConversationSink
 from tuvl.control import RunControl
 from tuvl.errors import UsageError
 from tuvl.events.types import Event
+from tuvl.leftovers import stop_tasks
 from tuvl.library.definition import AgentDefinition
 from tuvl.library.live_run import LiveRun
 from tuvl.library.result import AgentResult
@@ -83,7 +84,12 @@ class AgentLoop(AgentDefinition):
                 conversation=conversation,
                 on_event=on_event,
             )
-            return asyncio.run(work)
+            with asyncio.Runner() as runner:
+                try:
+                    return runner.run(work)
+                finally:
+                    # Unlike the runner, this does not wait for ever for a tool that does not stop.
+                    stop_tasks(runner.get_loop())
         raise UsageError("run_sync was called where an event loop is running; write `await loop.run(…)` there")
 
     def start(

@@ -5,7 +5,16 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from tuvl.agent.gates import Gates
-from tuvl.agent.ports import Audit, Continuation, ConversationSink, RequestObserver, Surface, Trim, WorkReservation
+from tuvl.agent.ports import (
+    Audit,
+    Continuation,
+    ConversationSink,
+    RequestObserver,
+    Surface,
+    ToolReservation,
+    Trim,
+    WorkReservation,
+)
 from tuvl.agent.prompt import system_text, user_text
 from tuvl.clock import Clock, SystemClock
 from tuvl.errors import UsageError
@@ -82,6 +91,8 @@ class AgentDefinition:
     """Rewrites the messages of each request."""
     reservation: WorkReservation | None = None
     """An outside quota around each model call."""
+    tool_reservation: ToolReservation | None = None
+    """An outside quota of tool calls, asked before the calls of a reply run."""
     observer: RequestObserver | None = None
     """Sees each request before it goes out, and may veto it."""
     continuation: Continuation | None = None

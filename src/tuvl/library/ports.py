@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tuvl.agent.gates import Gates
-from tuvl.agent.ports import Continuation, RequestObserver, Surface, Trim, WorkReservation
+from tuvl.agent.ports import Continuation, RequestObserver, Surface, ToolReservation, Trim, WorkReservation
 from tuvl.errors import StepError
 from tuvl.llm.messages import Message, ModelRequest, Usage
 from tuvl.redaction import redact
@@ -63,6 +63,17 @@ class GuestReservation:
     async def refund(self, request: ModelRequest, used: Usage | None) -> None:
         """Settle."""
         await ask("reservation", lambda: self.inner.refund(request, used))
+
+
+@dataclass(frozen=True, slots=True)
+class GuestToolReservation:
+    """A reservation of tool calls that may fail."""
+
+    inner: ToolReservation
+
+    async def reserve(self, calls: int) -> None:
+        """Reserve."""
+        await ask("reservation", lambda: self.inner.reserve(calls))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from tuvl.library.ports import (
     GuestObserver,
     GuestReservation,
     GuestSurface,
+    GuestToolReservation,
     GuestTrim,
 )
 from tuvl.library.result import AgentResult
@@ -71,7 +72,15 @@ class AgentRun:
         """Run to the end."""
         defined, meter = self.definition, Meter()
         transcript = Transcript(defined.name)
-        bounds = Bounds(defined.limits, RunLimits(), meter=meter, run_meter=meter, clock=defined.clock)
+        quota = defined.tool_reservation
+        bounds = Bounds(
+            defined.limits,
+            RunLimits(),
+            meter=meter,
+            run_meter=meter,
+            clock=defined.clock,
+            reservation=None if quota is None else GuestToolReservation(quota),
+        )
         async with opened(defined.model) as model:
             runner = self._runner(self._around(model), bounds, transcript)
             self._turn = lambda: runner.turn
