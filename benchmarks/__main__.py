@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import command_line, engine, streaming
+from benchmarks import command_line, engine, loop, streaming
 from benchmarks.machine import machine
 from benchmarks.measure import RUNS, Figure
 
@@ -26,6 +26,7 @@ def main() -> int:
         groups = {
             "Command line": command_line.figures(folder / "command-line"),
             "Engine": [*engine.figures(folder / "engine"), *streaming.figures()],
+            "Loop": loop.figures(),
         }
     text = report(groups)
     RESULTS.write_text(text, encoding="utf-8")
