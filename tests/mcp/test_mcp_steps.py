@@ -337,3 +337,14 @@ def test_dry_run_names_the_programs_and_hosts_and_the_variables_of_servers(tmp_p
         ("WEB_KEY", False),
     ]
     assert "programs    odd-server --key ${ODD_KEY}" in tuvl("run", "flow", "--dry-run", cwd=tmp_path).stdout
+
+
+def test_run_without_such_steps_loads_nothing_of_the_sdk(tmp_path):
+    Project(tmp_path, "- { id: a, kind: Functional, runner: set, values: { x: 1 } }")
+    code = (
+        "import sys; from tuvl.__main__ import main; "
+        "code = main(['run', 'flow', '--events', 'none', '--output', 'o']); "
+        "print(code, *sorted({'mcp', 'mcp_types', 'anyio', 'httpx2', 'uvicorn'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["0"]
