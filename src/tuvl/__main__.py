@@ -4,16 +4,29 @@ import sys
 from collections.abc import Sequence
 
 from tuvl import __version__
+from tuvl.cli.streams import flush_stdout, take_over, write_stdout
 
 INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    """Run the command line; returns the exit code. Without words they are those of the process, which is all ours."""
+    if argv is not None:
+        return _run(list(argv))
+    take_over()
+    code = _run(sys.argv[1:])
+    if not flush_stdout():
+        code = code or 1
+    if "tuvl.leftovers" in sys.modules:
+        from tuvl.cli.ending import end_with
+
+        end_with(code)
+    return code
+
+
+def _run(words: list[str]) -> int:
     if words == ["--version"]:
-        sys.stdout.write(f"tuvl {__version__}\n")
-        return 0
+        return 0 if write_stdout(f"tuvl {__version__}\n") else 1
     try:
         return _command(words)
     except KeyboardInterrupt:

@@ -19,6 +19,7 @@ from tuvl.errors import UsageError
 from tuvl.events.fanout import Fanout
 from tuvl.events.sink import Sink
 from tuvl.http.client import HttpClient
+from tuvl.leftovers import noting
 from tuvl.llm.factory import make_model
 from tuvl.llm.litellm_model import close_connections
 from tuvl.llm.messages import ChatModel
@@ -124,7 +125,9 @@ class Engine:
             counters=self.counters,
         )
         try:
-            result = await run_plan(plan, input, ports, run_id=run_id, timeout_s=timeout_s, trace=trace)
+            with noting() as left:
+                result = await run_plan(plan, input, ports, run_id=run_id, timeout_s=timeout_s, trace=trace)
+            result = replace(result, warnings=(*result.warnings, *left))
             result = await kept(masked(result, data.secure), records, wanted=keeps_records(plan))
         finally:
             await servers.aclose()

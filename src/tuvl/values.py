@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -178,9 +179,41 @@ def _bytes(text: str) -> int:
 
 
 def shorten(text: str, cap: int = 200) -> str:
-    """Make one short line of a text, for a message a person reads."""
-    line = " ".join(text.split())
+    """Make one short line of a text, for a message a person reads; what a terminal would obey is escaped."""
+    line = printable(" ".join(text.split()))
     return line if len(line) <= cap else line[: cap - 1] + "…"
+
+
+_UNSAFE = re.compile(
+    # Controls (C0 and C1), what turns or hides text (bidi marks, zero width, tags), line separators, half emoji. The
+    # joiners U+200C and U+200D stay: scripts and emoji are made with them.
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def printable(text: str) -> str:
+    """Escape what a terminal would obey, and what hides text from a person: one line comes of it, safe to print."""
+    return text if text.isprintable() else _UNSAFE.sub(_escaped, text)
+
+
+def printable_lines(text: str) -> str:
+    """Do the same and keep the line breaks, which the one who calls this has made."""
+    return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
+
+
+def escaped_json(text: str) -> str:
+    """Escape the same characters in JSON text; its value stays what it was."""
+    return text if text.isprintable() else _UNSAFE.sub(_escaped_in_json, text)
+
+
+def _escaped_in_json(found: re.Match[str]) -> str:
+    # Outside of strings JSON text has no control characters but these.
+    return found[0] if found[0] in "\n\t\r" else json.dumps(found[0])[1:-1]
 
 
 def dig(value: JsonValue, path: Sequence[str]) -> JsonValue:

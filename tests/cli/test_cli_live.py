@@ -228,6 +228,7 @@ def test_json_lines_are_one_event_each_in_the_form_of_the_wire() -> None:
         "status": "completed",
         "signal": "resolved",
         "duration_ms": 2400,
+        "dropped": 0,
     }
 
 

@@ -69,7 +69,8 @@ def test_agents_that_speak_at_once_do_not_mix() -> None:
 
 
 def test_control_characters_of_a_model_reach_no_terminal() -> None:
-    assert lines(*words("a\x1b[2Jb\x07\rc\td\u202ee\u200b\x9bf"), turn()) == ["a[2Jb c def"]
+    shown = lines(*words("a\x1b[2Jb\x07\rc\td\u202ee\u200b\x9bf"), turn())
+    assert shown == ["a\\x1b[2Jb\\x07 c d\\u202ee\\u200b\\x9bf"]
 
 
 def test_terminal_shows_text_above_the_status_line() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.engine.run_support import Project, Seen, ids
 from tuvl.control import RunControl
+from tuvl.leftovers import any_left
 from tuvl.testing.clock import ManualClock
 
 WAIT_THEN_CLEAN = """
@@ -253,10 +254,16 @@ async def test_a_node_that_ignores_its_cancellation_is_abandoned_and_its_late_re
     result = await engine.run(project.plan(), {})
     assert result.error is not None
     assert result.error.type == "timeout"
-    left = asyncio.all_tasks() - before
-    assert len(left) == 1
+    assert result.warnings == (
+        "step 'work' was told to stop and goes on; it is left behind, and what it still does is unknown",
+    )
+    # Nobody who ends the event loop waits for it, not even `asyncio.run`.
+    assert asyncio.all_tasks() == before
+    assert any_left()
     release_of(project).set()
-    await asyncio.wait(left)
+    async with asyncio.timeout(30):
+        while any_left():
+            await asyncio.sleep(0)
     await engine.aclose()
     assert result.context == {}
 

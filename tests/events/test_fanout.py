@@ -1,9 +1,11 @@
 """The fan-out: bounded, in order, and never in a run's way."""
 
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tuvl.events.fanout import Fanout
+from tuvl.events.sink import BatchSink
 from tuvl.events.types import Event, RunFinished, StepStarted, TextDelta
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
@@ -23,13 +25,18 @@ class Held:
 
     def __init__(self) -> None:
         self.seen: list[int] = []
+        self.told: list[int] = []
         self.busy = threading.Event()
         self.go = threading.Event()
+        self.ended = threading.Event()
 
     def accept(self, event: Event) -> None:
         self.busy.set()
         self.go.wait(30)
         self.seen.append(event.seq)
+        if isinstance(event.body, RunFinished):
+            self.told.append(event.body.dropped)
+            self.ended.set()
 
 
 async def test_events_reach_every_sink_in_order():
@@ -53,10 +60,64 @@ async def test_a_full_queue_drops_and_counts_and_keeps_the_terminal_event():
         fanout.accept(event(seq))
     assert fanout.dropped == 3
     fanout.accept(terminal(8))
-    assert fanout.dropped == 4
+    fanout.accept(event(9))  # after the terminal event there is nothing
     sink.go.set()
     await fanout.aclose()
-    assert sink.seen == [1, 3, 4, 8]
+    assert sink.seen == [1, 2, 3, 4, 8]
+    assert sink.told == [3]
+
+
+async def test_a_sink_that_is_still_behind_at_the_end_gets_the_terminal_event_last_and_the_count_of_the_rest():
+    sink = Held()
+    fanout = Fanout([sink])
+    for seq in range(1, 7):
+        fanout.accept(event(seq))
+    assert sink.busy.wait(30)
+    fanout.accept(terminal(7))
+    await fanout.aclose(timeout_s=0.05)
+    assert fanout.dropped == 5
+    sink.go.set()
+    assert sink.ended.wait(30)
+    assert (sink.seen, sink.told) == ([1, 7], [5])
+
+
+class Batches(BatchSink):
+    """Takes what comes at once, and waits before each batch to be let go."""
+
+    def __init__(self) -> None:
+        self.go = threading.Semaphore(0)
+        self.busy = threading.Event()
+        self.seen: list[int] = []
+
+    def accept_batch(self, events: Sequence[Event]) -> None:
+        self.busy.set()
+        self.go.acquire(timeout=30)
+        self.progress += 1
+        self.seen += [each.seq for each in events]
+
+
+async def test_a_sink_of_batches_may_be_far_behind_and_misses_nothing():
+    sink = Batches()
+    fanout = Fanout([sink])
+    for seq in range(1, 20_001):
+        body = TextDelta(iteration=1, text="word ")
+        fanout.accept(Event(run_id="r", seq=seq, at=AT, step_id="a", body=body))
+    fanout.accept(terminal(20_001))
+    sink.go.release(20_001)
+    await fanout.aclose()
+    assert fanout.dropped == 0
+    assert sink.seen == list(range(1, 20_002))
+
+
+async def test_a_sink_of_batches_that_hangs_is_not_waited_for():
+    sink = Batches()
+    fanout = Fanout([sink])
+    fanout.accept(event(1))
+    assert sink.busy.wait(30)
+    fanout.accept(terminal(2))
+    await fanout.aclose(timeout_s=0.02)
+    assert sink.seen == []
+    sink.go.release(2)
 
 
 async def test_a_slow_sink_takes_nothing_from_a_quick_one():

@@ -19,6 +19,7 @@ from tuvl.cli.init import DEFAULT_TEMPLATE
 from tuvl.cli.mcp_app import EXAMPLES as MCP_EXAMPLES
 from tuvl.cli.mcp_app import mcp
 from tuvl.cli.runs_app import runs
+from tuvl.cli.streams import cannot_write
 from tuvl.errors import TuvlError
 
 MISUSE = 2
@@ -263,8 +264,11 @@ def run(
     """Run one workflow and print its result.
 
     The result is one JSON document on stdout; progress goes to stderr. The file is checked first: one with errors is
-    not run, and its findings are printed on stderr. The first Ctrl-C (or SIGTERM) stops the run gracefully, with its
-    result; the second one stops it at once.
+    not run, and its findings are printed on stderr. What Python nodes and their subprocesses print goes to stderr, too.
+    The first Ctrl-C (or SIGTERM) stops the run gracefully, with its result; the second one stops it at once.
+
+    The last event of --events jsonl is always `run_finished`; its `dropped` counts events that the reader was too slow
+    for.
     """
     from tuvl.cli.options import options_of
     from tuvl.cli.run import run_command
@@ -352,4 +356,9 @@ def main(argv: Sequence[str]) -> int:
     except TuvlError as error:
         sys.stderr.write(f"tuvl: {error}\n")
         return MISUSE
+    except OSError as error:
+        # What is written without care here is help, and help goes to stdout; errors about files have their name.
+        if error.filename is not None:
+            raise
+        return 0 if cannot_write(sys.stdout, error) else 1
     return 0

@@ -13,6 +13,7 @@ from tuvl.cli.options import ApproveMode
 from tuvl.errors import UsageError
 from tuvl.redaction import redact
 from tuvl.tools.approval import ApprovalDecision, ApprovalRequest, Approvals, StandingAnswer
+from tuvl.values import printable
 
 
 class Asking(Protocol):
@@ -98,14 +99,10 @@ def question_lines(request: ApprovalRequest) -> list[str]:
     """
     shown = json.dumps(request.arguments, ensure_ascii=False, indent=2)
     return [
-        _harmless(f"Step {request.step_id!r} wants to call the tool {request.tool!r} with"),
-        *(f"  {_harmless(redact(line))}" for line in shown.splitlines()),
-        _harmless(f"Asked because {request.reason}."),
+        printable(f"Step {request.step_id!r} wants to call the tool {request.tool!r} with"),
+        *(f"  {printable(redact(line))}" for line in shown.splitlines()),
+        printable(f"Asked because {request.reason}."),
     ]
-
-
-def _harmless(text: str) -> str:
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
 
 
 def _user() -> str:

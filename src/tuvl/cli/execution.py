@@ -12,6 +12,7 @@ from tuvl.cli.observing import observing, wants_structured_logs
 from tuvl.cli.options import EventsMode, RunOptions
 from tuvl.cli.output import deliver, json_document
 from tuvl.cli.running import INTERRUPTED, Interrupts, run_to_end
+from tuvl.cli.streams import stdout_set_aside
 from tuvl.cli.wording import reason, summary
 from tuvl.control import RunControl
 from tuvl.engine.admission import initial_context
@@ -24,7 +25,7 @@ from tuvl.runtime import Engine
 from tuvl.settings import environment, load_settings
 from tuvl.source.document import Document
 from tuvl.tools.approval import Approvals
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, printable
 
 
 def execute(options: RunOptions, project: ProjectIndex, document: Document) -> int:
@@ -32,6 +33,11 @@ def execute(options: RunOptions, project: ProjectIndex, document: Document) -> i
 
     Raises `UsageError` for an input, and `ConfigError` for an environment, that the run cannot begin with.
     """
+    with stdout_set_aside():
+        return _execute(options, project, document)
+
+
+def _execute(options: RunOptions, project: ProjectIndex, document: Document) -> int:
     settings = load_settings()
     engine = Engine(
         project,
@@ -61,7 +67,7 @@ def execute(options: RunOptions, project: ProjectIndex, document: Document) -> i
             engine, plan, data, options=options, control=control, principal=principal, approvals=approvals, sinks=sinks
         )
         result = run_to_end(run, interrupts=interrupts, view=view)
-        return _hand_over(result, options, view, interrupted=interrupts.came)
+        return _hand_over(result, options, view, interrupted=interrupts.by_ctrl_c)
 
 
 def _show_plan(
@@ -121,7 +127,7 @@ def _hand_over(result: RunResult, options: RunOptions, view: View, *, interrupte
     document = result.to_json()
     delivered = deliver(json_document(document), options.output)
     for warning in result.warnings:
-        view.say(f"warning: {warning}", mark="bad")
+        view.say(printable(f"warning: {warning}"), mark="bad")
     good = result.status == "completed"
     view.say(summary(document), mark="good" if good else "bad")
     why = reason(document)

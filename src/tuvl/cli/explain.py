@@ -7,7 +7,7 @@ from textwrap import fill
 from tuvl.check.examples import Example, example_of
 from tuvl.check.explaining import DOCUMENTED, Page, page_of
 from tuvl.cli.flags import Flags, read_words
-from tuvl.cli.output import write_stdout
+from tuvl.cli.streams import write_stdout
 from tuvl.errors import TuvlError
 
 FLAGS = Flags(command="explain", most_arguments=1)
@@ -28,8 +28,7 @@ def main(argv: Sequence[str]) -> int:
 
 def explain(code: str | None) -> int:
     """Print the page of one check, by code or by name, or the list of all; raises `UsageError`."""
-    write_stdout(list_text() if code is None else page_text(page_of(code)))
-    return 0
+    return 0 if write_stdout(list_text() if code is None else page_text(page_of(code))) else 1
 
 
 def list_text() -> str:

@@ -5,6 +5,7 @@ Events come from a thread of their own, ticks and words of the command from the 
 
 import json
 import os
+import select
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +15,10 @@ from tuvl.cli.progress import Progress
 from tuvl.cli.spoken import SpokenLines
 from tuvl.cli.wording import count, step_line
 from tuvl.events.serialize import to_wire
+from tuvl.events.sink import BatchSink
 from tuvl.events.types import Event, Iteration, StepFinished
 from tuvl.spec.signals import RESERVED_EXITS
+from tuvl.values import printable, printable_lines
 
 REPAINT_EVERY_S = 0.25
 
@@ -27,6 +30,7 @@ _COLOURS: dict[Mark, str] = {"good": "32", "bad": "31", "now": "36", "said": "2"
 _JOINT = " · "
 _FALLBACK_COLUMNS = 80
 _LEAST_COLUMNS = 20
+_PIPE_TAKES = 4096
 
 
 class View(Protocol):
@@ -90,7 +94,7 @@ class LiveStatus:
             if isinstance(event.body, StepFinished) and not _of_an_item(event):
                 ended = self._progress.ended(event)
                 line = step_line(ended.id, event.body, turns=ended.turn, tool_calls=ended.tool_calls)
-                self._print(line, "bad" if event.body.signal in RESERVED_EXITS else "good")
+                self._print(printable(line), "bad" if event.body.signal in RESERVED_EXITS else "good")
             else:
                 self._repaint()
 
@@ -126,14 +130,15 @@ class LiveStatus:
 
     def _print(self, line: str, mark: Mark) -> None:
         self._painted = ""
-        text = self._dressed(mark, line).replace("\n", f"{_CLEAR_TO_END}\n")
+        text = self._dressed(mark, printable_lines(line)).replace("\n", f"{_CLEAR_TO_END}\n")
         self._write(f"\r{text}{_CLEAR_TO_END}\n")
 
     def _repaint(self) -> None:
         if not self._open or self._asking:
             return
         # One column for the mark, one for its space, and one left free: a full line makes some terminals scroll.
-        line = _fitting(self._progress.status(self._now() - self._began), self._width() - 3)
+        parts = [printable(part) for part in self._progress.status(self._now() - self._began)]
+        line = _fitting(parts, self._width() - 3)
         if line != self._painted:
             self._painted = line
             # Written over and then cleared to its end, in one write: the line never goes blank in between.
@@ -180,12 +185,13 @@ class PlainLines:
                 self.say(f"{event.step_id}: {said}")
             case StepFinished() as body if not _of_an_item(event):
                 ended = progress.ended(event)
-                self.say(step_line(ended.id, body, turns=ended.turn, tool_calls=ended.tool_calls))
+                self.say(printable(step_line(ended.id, body, turns=ended.turn, tool_calls=ended.tool_calls)))
             case _:
                 pass
 
     def say(self, line: str, *, mark: Mark = "good") -> None:
         """Print a line; the mark is for terminals."""
+        line = printable_lines(line)
         try:
             self._stream.write(f"tuvl: {_in_ascii(line) if self._ascii else line}\n")
             self._stream.flush()
@@ -207,16 +213,26 @@ class PlainLines:
         """Do nothing: nothing is left behind."""
 
 
-class JsonLines:
+class JsonLines(BatchSink):
     """Another program: one event a line, and nothing else on the stream but what goes wrong."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._number = _number_of(stream)
 
-    def accept(self, event: Event) -> None:
-        """Write one event; a reader that has gone away is the fan-out's to notice."""
-        self._stream.write(json.dumps(to_wire(event), ensure_ascii=True, separators=(",", ":")) + "\n")
-        self._stream.flush()
+    def accept_batch(self, events: Sequence[Event]) -> None:
+        """Write events and wait for the reader as long as it takes; the fan-out notices when it has gone away."""
+        lines = (json.dumps(to_wire(event), ensure_ascii=True, separators=(",", ":")) for event in events)
+        text = "".join(f"{line}\n" for line in lines)
+        if self._number is None:
+            self._stream.write(text)
+            self._stream.flush()
+            return
+        # Past the stream and its lock: a reader that hangs must not hang what else is written, nor the exit.
+        rest = memoryview(text.encode("ascii"))
+        while rest:
+            rest = rest[_write_some(self._number, rest[:_PIPE_TAKES]) :]
+            self.progress += 1
 
     def say(self, line: str, *, mark: Mark = "good") -> None:
         """Say nothing: all that the lines of a view say stands in the events or in the result."""
@@ -268,7 +284,7 @@ def view_for(stream: TextIO, environ: Mapping[str, str]) -> View:
 
 
 def _question(lines: Sequence[str], prompt: str, *, in_ascii: bool) -> str:
-    text = "".join(f"{line}\n" for line in lines) + prompt
+    text = "".join(f"{printable(line)}\n" for line in lines) + prompt
     return text.encode("ascii", "backslashreplace").decode() if in_ascii else text
 
 
@@ -279,6 +295,22 @@ def _ask(stream: TextIO, lines: Sequence[str], prompt: str, *, in_ascii: bool) -
     except OSError:
         # The terminal is gone; the read that follows will say so.
         return
+
+
+def _number_of(stream: TextIO) -> int | None:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return None
+
+
+def _write_some(number: int, data: memoryview) -> int:
+    while True:
+        try:
+            return os.write(number, data)
+        except BlockingIOError:
+            # Whoever shares the pipe has set it not to block.
+            select.select((), (number,), ())
 
 
 def _of_an_item(event: Event) -> bool:

@@ -1,19 +1,19 @@
 """Data on its way out: to stdout, whose reader may leave early, or to a file, whole or not at all."""
 
-import errno
 import json
 import os
 import sys
 from pathlib import Path
 
+from tuvl.cli.streams import write_stdout
 from tuvl.errors import UsageError
 from tuvl.files import write_whole
-from tuvl.values import JsonValue
+from tuvl.values import JsonValue, escaped_json
 
 
 def json_document(value: JsonValue) -> str:
-    """Write one JSON document as people read it: indented by two, non-ASCII kept, a newline at the end."""
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    """Write one JSON document as people read it: indented by two, letters of all scripts kept, a newline at the end."""
+    return escaped_json(json.dumps(value, ensure_ascii=False, indent=2)) + "\n"
 
 
 def check_destination(output: str | None, *, option: str = "--output") -> None:
@@ -33,11 +33,10 @@ def check_destination(output: str | None, *, option: str = "--output") -> None:
 def deliver(text: str, output: str | None) -> bool:
     """Write a document to the file, or to stdout when there is none; a file that fails falls back to stdout.
 
-    Returns whether the text is where it was asked to be.
+    Returns whether the text is where it was asked to be; why it is not is said on stderr.
     """
     if output is None:
-        write_stdout(text)
-        return True
+        return write_stdout(text, instead="use --output FILE to write it to a file")
     try:
         write_whole(Path(output), text)
     except OSError as error:
@@ -45,18 +44,3 @@ def deliver(text: str, output: str | None) -> bool:
         write_stdout(text)
         return False
     return True
-
-
-def write_stdout(text: str) -> None:
-    """Write data as UTF-8, whatever the locale; a reader that has gone away (`| head`) is no error."""
-    if sys.stdout is None:  # closed by the shell: `>&-`
-        return
-    try:
-        sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        # Windows says EINVAL where others say EPIPE.
-        if error.errno not in {errno.EPIPE, errno.EINVAL}:
-            raise
-        # The interpreter flushes stdout once more at exit, which would complain about the same closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""One run from the command line: its event loop, its view, and what Ctrl-C does to it."""
+"""One run from the command line: its event loop, its view, and what Ctrl-C and SIGTERM do to it."""
 
 import asyncio
 import os
@@ -10,11 +10,14 @@ from typing import TypeVar
 
 from tuvl.cli.live import REPAINT_EVERY_S, View
 from tuvl.control import RunControl
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells give it."""
+from tuvl.leftovers import stop_tasks
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_KILLED = 128
+"""What shells add to the number of the signal that ended a process."""
+
+INTERRUPTED = _KILLED + signal.SIGINT
+"""Exit code after Ctrl-C, as shells give it."""
 
 T = TypeVar("T")
 
@@ -25,7 +28,9 @@ class Interrupts:
     def __init__(self, control: RunControl, view: View) -> None:
         self._control = control
         self._view = view
-        self.came = False
+        self._came = False
+        self.by_ctrl_c = False
+        """Whether Ctrl-C has stopped the run; after SIGTERM the exit code is that of a run that was aborted."""
 
     @contextmanager
     def watched(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
@@ -33,9 +38,10 @@ class Interrupts:
 
         def on_signal(number: int, frame: FrameType | None) -> None:
             # A handler runs between any two instructions of the main thread: it takes no lock and prints nothing.
-            if self.came:
-                os._exit(INTERRUPTED)
-            self.came = True
+            if self._came:
+                os._exit(_KILLED + number)
+            self._came = True
+            self.by_ctrl_c = number == signal.SIGINT
             loop.call_soon_threadsafe(self._stop, signal.Signals(number))
 
         before = {number: signal.signal(number, on_signal) for number in _SIGNALS}
@@ -53,16 +59,18 @@ class Interrupts:
 def run_to_end(main: Coroutine[object, object, T], *, interrupts: Interrupts, view: View) -> T:
     """Run a coroutine on an event loop of its own, the view ticking beside it.
 
-    Unlike `asyncio.run`, it does not wait for worker threads: a node that ignores an abort must not hold back the
-    result of its run.
+    Unlike `asyncio.run`, it waits neither for worker threads nor for tasks that do not stop: what ignores an abort must
+    not hold back the result of its run.
     """
     loop = asyncio.new_event_loop()
     try:
         asyncio.set_event_loop(loop)
         with interrupts.watched(loop):
-            return loop.run_until_complete(_ticking(main, view))
+            try:
+                return loop.run_until_complete(_ticking(main, view))
+            finally:
+                stop_tasks(loop)
     finally:
-        _end_tasks(loop)
         asyncio.set_event_loop(None)
         loop.close()
 
@@ -80,12 +88,3 @@ async def _tick(view: View) -> None:
     while True:
         await asyncio.sleep(REPAINT_EVERY_S)
         view.tick()
-
-
-def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    if left:
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-    loop.run_until_complete(loop.shutdown_asyncgens())

@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from tuvl.cli.inputs import read_principal
-from tuvl.cli.output import json_document, write_stdout
+from tuvl.cli.output import json_document
 from tuvl.cli.runs_text import list_text, show_text, trace_text
+from tuvl.cli.streams import write_stdout
 from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import RunFilter, TraceFilter
 from tuvl.errors import UsageError
 from tuvl.principal import Principal
 from tuvl.project.layout import find_root
 from tuvl.settings import load_settings
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, printable_lines
 
 Answer = TypeVar("Answer")
 
@@ -35,21 +36,18 @@ class RunsCommand:
         runs: list[JsonObject] = []
         if self._access.is_there:
             runs = list(self._ask(lambda: self._access.store.listed(asked, self._reader)))
-        self._print(list(runs), list_text(runs))
-        return 0
+        return self._print(list(runs), list_text(runs))
 
     def show(self, run_id: str) -> int:
         """Print one run."""
         run = self._run(run_id)
-        self._print(run, show_text(run))
-        return 0
+        return self._print(run, show_text(run))
 
     def trace(self, run_id: str, asked: TraceFilter) -> int:
         """Print the audited calls of one run."""
         self._run(run_id)
         entries = list(self._ask(lambda: self._access.store.trace(run_id, asked)))
-        self._print(list(entries), trace_text(entries))
-        return 0
+        return self._print(list(entries), trace_text(entries))
 
     def _run(self, run_id: str) -> JsonObject:
         run = None
@@ -68,5 +66,5 @@ class RunsCommand:
 
         return asyncio.run(ask())
 
-    def _print(self, data: JsonValue, text: str) -> None:
-        write_stdout(json_document(data) if self._as_json else text)
+    def _print(self, data: JsonValue, text: str) -> int:
+        return 0 if write_stdout(json_document(data) if self._as_json else printable_lines(text)) else 1

@@ -12,6 +12,7 @@ from tuvl.events.types import (
     TextDelta,
     TextWithheld,
 )
+from tuvl.values import printable_lines
 
 LINE_LENGTH = 100
 """Where a long line is broken, in characters."""
@@ -77,7 +78,5 @@ def _broken(line: str) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """Take out what would move the cursor, change colours or hide text: a model's words may hold anything."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char == "\n" else " " if char.isspace() else "" for char in text)
+    """Escape what would move the cursor, change colours or hide text: a model's words may hold anything."""
+    return printable_lines(text.replace("\r\n", "\n").replace("\r", " ").replace("\t", " "))

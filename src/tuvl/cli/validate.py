@@ -91,8 +91,10 @@ def validate(options: ValidateOptions) -> int:
         sys.stderr.write(f"tuvl validate: {message}\n")
     if not options.quiet:
         sys.stderr.write(f"{summary_line(report)}\n")
-    if report.broken or not delivered:
+    if report.broken or (not delivered and options.output is not None):
         return MISUSE
+    if not delivered:
+        return FINDINGS
     return FINDINGS if report.failed(strict=options.strict) else DONE
 
 

@@ -1,7 +1,7 @@
 """How durations, money, counts and the ends of runs are worded for people."""
 
 from tuvl.events.types import StepFinished
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, printable
 
 
 def seconds(value: float) -> str:
@@ -62,7 +62,7 @@ def reason(document: JsonObject) -> str | None:
     if not isinstance(error, dict):
         return None
     place = f"step {error['step']!r}: " if error.get("step") else ""
-    return f"{place}{error.get('message')} ({error.get('type')})"
+    return printable(f"{place}{error.get('message')} ({error.get('type')})")
 
 
 def _whole(value: JsonValue) -> int:

@@ -45,7 +45,7 @@ class Dispatcher:
         try:
             if isinstance(step.action, FunctionalPlan):
                 # Guest code may ignore its cancellation; in a task of its own it can be abandoned.
-                return await run_with_deadline(self._transact(scope, self.context), timeout_s)
+                return await run_with_deadline(self._transact(scope, self.context), timeout_s, what=f"step {step.id!r}")
             if timeout_s is None:
                 return await self._transact(scope, self.context)
             # Our own runners stop when they are told to; an agent notices an abort best in the task of the run.

@@ -28,7 +28,7 @@ from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
 from tuvl.mcp.pool import McpPool
 from tuvl.metrics import Counters
-from tuvl.plan.model import ExecutionPlan, ModelPlan, StepPlan
+from tuvl.plan.model import AgentPlan, ExecutionPlan, ModelPlan, StepPlan
 from tuvl.principal import Principal
 from tuvl.settings import Settings
 from tuvl.spec.signals import ERROR, Reserved
@@ -307,7 +307,7 @@ class _Run:
         self._context.set_engine_keys(result.engine_keys)
         if result.failure is not None:
             self._context.set_failure(step.id, result.failure)
-        self._record.step_ended(step, result, duration_ms)
+        self._record.step_ended(step, _counted(flight.scope, result), duration_ms)
         if self._listened:
             ended = StepFinished(kind=step.kind, signal=result.signal, duration_ms=duration_ms)
             flight.scope.services.emit(flight.scope.place, ended)
@@ -328,3 +328,11 @@ class _Run:
 
     def _elapsed_ms(self, started: float) -> float:
         return (self._clock.monotonic() - started) * 1000
+
+
+def _counted(scope: StepScope, result: StepResult) -> StepResult:
+    """Return the result of an agent with its turns, which one that was cut off could not tell."""
+    if result.iteration_count is not None or not isinstance(scope.step.action, AgentPlan):
+        return result
+    turns = (entry["iteration"] for entry in scope.trace if entry.get("step") == scope.place)
+    return replace(result, iteration_count=max((turn for turn in turns if isinstance(turn, int)), default=0))

@@ -6,15 +6,25 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tuvl.events.sink import Sink
+from tuvl.events.sink import BatchSink, Sink
 from tuvl.events.types import Event, RunFinished, TextDelta
 
 QUEUE_SIZE = 1024
 """Events a sink may be behind before it misses some."""
 
+BATCH_QUEUE_SIZE = 100_000
+"""The same for a sink that takes many at once."""
+
+BATCH = 256
+"""Most events that such a sink gets at once."""
+
 CLOSE_S = 2.0
-"""How long the end of a run waits for slow sinks, in seconds, all of them together."""
+"""How long the end of a run waits for sinks that do not get on, in seconds, all of them together."""
+
+DRAIN_S = 10.0
+"""How long it waits for a sink that takes many at once and does get on, in seconds."""
 
 _log = logging.getLogger("tuvl.events")
 
@@ -22,8 +32,8 @@ _log = logging.getLogger("tuvl.events")
 class Fanout:
     """The sinks of one run. Give events with `accept`, in order; end with `aclose`."""
 
-    def __init__(self, sinks: Sequence[Sink], *, size: int = QUEUE_SIZE) -> None:
-        self._lanes = tuple(_Lane(sink, size) for sink in sinks)
+    def __init__(self, sinks: Sequence[Sink], *, size: int = QUEUE_SIZE, batch_size: int = BATCH_QUEUE_SIZE) -> None:
+        self._lanes = tuple(_Lane(sink, batch_size if isinstance(sink, BatchSink) else size) for sink in sinks)
 
     @property
     def listening(self) -> bool:
@@ -36,25 +46,22 @@ class Fanout:
         return sum(lane.dropped for lane in self._lanes)
 
     def accept(self, event: Event) -> None:
-        """Hand an event to every sink; returns at once. The terminal event displaces an older one when need be.
+        """Hand an event to every sink; returns at once.
 
-        Pieces of text, of which there are many, get only half of each queue: they crowd out no other event.
+        Pieces of text, of which there are many, get only half of each queue: they crowd out no other event. The
+        terminal event has a place of its own, and tells each sink how many it has missed.
         """
-        must = isinstance(event.body, RunFinished)
         share = 0.5 if isinstance(event.body, TextDelta) else 1.0
         for lane in self._lanes:
-            lane.put(event, must=must, share=share)
+            lane.put(event, share=share)
 
     async def aclose(self, *, timeout_s: float = CLOSE_S) -> None:
-        """Let the sinks read what is queued, for so many seconds at most."""
+        """Let the sinks read what is queued, then the terminal event in any case: what hangs gets so many seconds."""
         for lane in self._lanes:
             lane.close()
-        running = [lane for lane in self._lanes if lane.running]
+        running = [lane.drain(timeout_s / 2) for lane in self._lanes if lane.running]
         if running:
-            deadline = time.monotonic() + timeout_s
-            loop = asyncio.get_running_loop()
-            done = [lane.when_done(loop) for lane in running]
-            await asyncio.wait(done, timeout=max(0.0, deadline - time.monotonic()))
+            await asyncio.gather(*running)
 
 
 class _Lane:
@@ -65,10 +72,13 @@ class _Lane:
         self._sink = sink
         self._size = size
         self._queue: deque[Event] = deque()
+        self._last: Event | None = None
+        self._has_last = False
         self._changed = threading.Condition()
         self._closed = False
         self._broken = False
         self._ended = False
+        self._delivered = 0
         self._thread: threading.Thread | None = None
         self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
 
@@ -77,17 +87,19 @@ class _Lane:
         """Whether there is a thread that may still deliver."""
         return self._thread is not None and self._thread.is_alive()
 
-    def put(self, event: Event, *, must: bool, share: float) -> None:
+    def put(self, event: Event, *, share: float) -> None:
         with self._changed:
-            if self._broken or self._closed:
+            if self._has_last:
+                return  # nothing follows the terminal event
+            last = isinstance(event.body, RunFinished)
+            full = not last and len(self._queue) >= self._size * share
+            if self._broken or self._closed or full:
                 self.dropped += 1
                 return
-            if len(self._queue) >= self._size * share:
-                self.dropped += 1
-                if not must:
-                    return
-                self._queue.popleft()
-            self._queue.append(event)
+            if last:
+                self._last, self._has_last = event, True
+            else:
+                self._queue.append(event)
             if self._thread is None:
                 # A daemon: a sink that hangs must not hold up the end of the process.
                 self._thread = threading.Thread(target=self._deliver, name="tuvl-sink", daemon=True)
@@ -98,6 +110,24 @@ class _Lane:
         with self._changed:
             self._closed = True
             self._changed.notify()
+
+    async def drain(self, patience_s: float) -> None:
+        """Wait while the sink gets on; then drop what is queued, so that the terminal event is next."""
+        done = self.when_done(asyncio.get_running_loop())
+        until = time.monotonic() + (DRAIN_S if isinstance(self._sink, BatchSink) else patience_s)
+        while not done.done() and (left := until - time.monotonic()) > 0:
+            before = self._progress()
+            await asyncio.wait((done,), timeout=min(patience_s, left))
+            if self._progress() == before:
+                break
+        if not done.done():
+            with self._changed:
+                self.dropped += len(self._queue)
+                self._queue.clear()
+            await asyncio.wait((done,), timeout=patience_s)
+
+    def _progress(self) -> int:
+        return self._delivered + (self._sink.progress if isinstance(self._sink, BatchSink) else 0)
 
     def when_done(self, loop: asyncio.AbstractEventLoop) -> "asyncio.Future[None]":
         """Return a future that is done when the thread has ended."""
@@ -110,25 +140,38 @@ class _Lane:
         return future
 
     def _deliver(self) -> None:
-        while (event := self._next()) is not None:
+        while events := self._next():
             try:
-                self._sink.accept(event)
+                self._hand(events)
             except Exception:  # noqa: BLE001 - a sink is a guest: whatever it raises, the run goes on without it
                 _log.warning("event sink %r failed and gets no more events", type(self._sink).__name__, exc_info=True)
                 with self._changed:
                     self._broken = True
-                    self.dropped += 1 + len(self._queue)
+                    self.dropped += len(events) + len(self._queue) + (self._last is not None)
                     self._queue.clear()
                 break
+            self._delivered += len(events)
         self._wake_waiters()
 
-    def _next(self) -> Event | None:
+    def _hand(self, events: Sequence[Event]) -> None:
+        if isinstance(self._sink, BatchSink):
+            self._sink.accept_batch(events)
+            return
+        for event in events:
+            self._sink.accept(event)
+
+    def _next(self) -> list[Event]:
+        """Wait for events; none are left when it returns none."""
+        most = BATCH if isinstance(self._sink, BatchSink) else 1
         with self._changed:
             while not self._queue:
+                if self._last is not None:
+                    last, self._last = self._last, None
+                    return [_with_dropped(last, self.dropped)]
                 if self._closed:
-                    return None
+                    return []
                 self._changed.wait()
-            return self._queue.popleft()
+            return [self._queue.popleft() for _ in range(min(most, len(self._queue)))]
 
     def _wake_waiters(self) -> None:
         with self._changed:
@@ -138,6 +181,13 @@ class _Lane:
                 loop.call_soon_threadsafe(_finish, future)
             except RuntimeError:
                 continue  # the loop is closed: nobody waits any more
+
+
+def _with_dropped(event: Event, dropped: int) -> Event:
+    """Return the terminal event as a sink gets it that has missed so many."""
+    if not dropped or not isinstance(event.body, RunFinished):
+        return event
+    return replace(event, body=replace(event.body, dropped=dropped))
 
 
 def _finish(future: "asyncio.Future[None]") -> None:

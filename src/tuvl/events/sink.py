@@ -1,5 +1,7 @@
 """What reads the events of a run."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Protocol
 
 from tuvl.events.types import Event
@@ -14,3 +16,18 @@ class Sink(Protocol):
     def accept(self, event: Event) -> None:
         """Take one event."""
         ...
+
+
+class BatchSink(ABC):
+    """A sink that takes many events at once, and that is waited for at the end of a run as long as it gets on."""
+
+    progress = 0
+    """Grows with whatever the sink gets done; one in which it stands still is taken to hang."""
+
+    def accept(self, event: Event) -> None:
+        """Take one event."""
+        self.accept_batch((event,))
+
+    @abstractmethod
+    def accept_batch(self, events: Sequence[Event]) -> None:
+        """Take some events, in order."""

@@ -171,12 +171,13 @@ class StepFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished:
-    """The last event of every run, exactly once."""
+    """The last event of every run, exactly once; `dropped` counts those before it that this reader was too slow for."""
 
     type: ClassVar[str] = "run_finished"
     status: Literal["completed", "failed", "aborted", "suspended"]
     signal: str | None
     duration_ms: float
+    dropped: int = 0
 
 
 EventBody: TypeAlias = (

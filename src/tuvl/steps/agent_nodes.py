@@ -44,7 +44,7 @@ class HelperNode:
         """Run the step in its own time; raises `StepError` when it fails."""
         timeout_s = self.services.plan.steps[self.step].timeout_s or self.services.settings.agent_tool_timeout_s
         try:
-            result = await run_with_deadline(self.services.dispatch(self.step, args), timeout_s)
+            result = await run_with_deadline(self.services.dispatch(self.step, args), timeout_s, what=self._name)
         except DeadlineExceededError:
             raise StepError(f"{self._name} did not finish within {timeout_s:g} s", type="timeout") from None
         except GuestCancelledError:

@@ -7,6 +7,7 @@ from tuvl.errors import StepError
 from tuvl.plan.model import FailPlan, LogPlan, SetPlan, WaitPlan
 from tuvl.redaction import redact
 from tuvl.steps.base import StepResult, StepScope
+from tuvl.values import printable
 
 LOGGER = "tuvl.workflow"
 """Name of the logger that `log` steps write to."""
@@ -45,11 +46,11 @@ async def run_fail(scope: StepScope) -> StepResult:
 
 
 async def run_log(scope: StepScope) -> StepResult:
-    """Write one line to the log."""
+    """Write one line to the log, whatever the values in it hold."""
     action = scope.step.action
     if not isinstance(action, LogPlan):
         raise TypeError(f"step {scope.step.id!r} is no `log`")
-    message = redact(action.message.render_text(scope.values))
+    message = printable(redact(action.message.render_text(scope.values)))
     extra = {"run_id": scope.services.run_id, "step_id": scope.step.id}
     _log.log(_LEVELS[action.level], "%s", message, extra=extra)
     return StepResult()

@@ -87,7 +87,7 @@ class _Loop:
             try:
                 # A task of its own, whatever its time: guest code that ignores a cancellation can then be left behind.
                 work = services.dispatch(self.body.id, arguments, services=services, trace=trace)
-                return await run_with_deadline(work, timeout_s)
+                return await run_with_deadline(work, timeout_s, what=f"item {index} of {self.scope.step.id!r}")
             except DeadlineExceededError:
                 raise self._failed(index, "timeout", f"did not finish within {timeout_s:g} s", {}) from None
             except GuestCancelledError:

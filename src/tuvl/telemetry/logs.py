@@ -9,6 +9,7 @@ from tuvl.hooks.actions import LOGGER as HOOK_LOGGER
 from tuvl.redaction import redact
 from tuvl.settings import LogFormat, LogLevel
 from tuvl.steps.builtins import LOGGER as WORKFLOW_LOGGER
+from tuvl.values import printable as one_line
 
 _OURS = "tuvl"
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -92,10 +93,4 @@ def printable(text: str) -> str:
     """Escape control characters, which a terminal would obey; further lines are indented, so that none is forged."""
     if text.isprintable():
         return text
-    lines = text.replace("\t", "    ").splitlines()
-    shown = ("".join(each if each.isprintable() else _escaped(each) for each in line) for line in lines)
-    return "\n    ".join(shown)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    return "\n    ".join(map(one_line, text.replace("\t", "    ").splitlines()))

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TypeVar
 
+from tuvl.leftovers import leave_behind
+
 Result = TypeVar("Result")
 
 GRACE_S = 5.0
@@ -19,9 +21,9 @@ class GuestCancelledError(Exception):
 
 
 async def run_with_deadline(
-    work: Coroutine[object, object, Result], timeout_s: float | None, *, grace_s: float = GRACE_S
+    work: Coroutine[object, object, Result], timeout_s: float | None, *, what: str = "code", grace_s: float = GRACE_S
 ) -> Result:
-    """Await `work` for at most `timeout_s` seconds (`None`: for ever), in a task of its own.
+    """Await `work` for at most `timeout_s` seconds (`None`: for ever), in a task of its own; `what` names it.
 
     Raises `DeadlineExceededError` after that. A cancellation of the caller cancels the work, gives it the same grace
     and then passes on; a late result of abandoned work is dropped.
@@ -30,23 +32,25 @@ async def run_with_deadline(
     try:
         await asyncio.wait((task,), timeout=timeout_s)
     except asyncio.CancelledError:
-        await _stop(task, grace_s)
+        await _stop(task, what, grace_s)
         raise
     if not task.done():
-        await _stop(task, grace_s)
+        await _stop(task, what, grace_s)
         raise DeadlineExceededError
     if task.cancelled():
         raise GuestCancelledError
     return task.result()
 
 
-async def _stop(task: asyncio.Future[Result], grace_s: float) -> None:
+async def _stop(task: asyncio.Future[Result], what: str, grace_s: float) -> None:
     task.cancel()
+    # Whether it ends in time or not, nobody reads its outcome any more; asyncio would complain otherwise.
+    task.add_done_callback(_discard)
     try:
         await asyncio.wait((task,), timeout=grace_s)
     finally:
-        # Whether it ended in time or not, nobody reads its outcome any more; asyncio would complain otherwise.
-        task.add_done_callback(_discard)
+        if not task.done():
+            leave_behind(task, what)
 
 
 def _discard(task: asyncio.Future[Result]) -> None:

@@ -259,7 +259,7 @@ class Toolbox:
     async def _run_in_time(self, tool: ToolPlan, values: JsonObject) -> ToolOutcome:
         timeout_s = self._policy.default_timeout_s if tool.timeout_s is None else tool.timeout_s
         try:
-            return await run_with_deadline(self._dispatch(tool.ref, values), timeout_s)
+            return await run_with_deadline(self._dispatch(tool.ref, values), timeout_s, what=f"tool {tool.ref!r}")
         except GuestCancelledError:
             return _failed("cancelled", f"tool {tool.ref!r} cancelled itself")
         except DeadlineExceededError:
