@@ -1,17 +1,8 @@
 """What a model costs: its preset's price, else the table that LiteLLM ships, else unknown."""
 
-import json
-from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
-
 from tuvl.llm.messages import Price
+from tuvl.model_table import table_entry
 from tuvl.spec.llm import PriceSpec
-
-_NOT_MODELS = frozenset({"sample_spec", "fallback_generalizations"})
-"""Entries of the table that describe the table."""
-
-_TABLE = "model_prices_and_context_window_backup.json"
 
 
 def preset_price(spec: PriceSpec | None) -> Price | None:
@@ -25,30 +16,17 @@ def preset_price(spec: PriceSpec | None) -> Price | None:
     )
 
 
-@lru_cache(maxsize=64)
 def table_price(model: str) -> Price | None:
-    """Look a `provider/model` up in LiteLLM's table, read from its file: importing LiteLLM takes seconds.
+    """Look a `provider/model` up in LiteLLM's table.
 
     A model that has no price by the token there has an unknown price, `None`.
     """
-    package = find_spec("litellm")
-    if package is None or package.origin is None:
+    entry = table_entry(model)
+    if entry is None or entry.input_cost is None or entry.output_cost is None:
         return None
-    table = json.loads((Path(package.origin).parent / _TABLE).read_bytes())
-    provider, _, rest = model.partition("/")
-    entry = table.get(model)
-    if entry is None and rest:
-        entry = table.get(rest)
-        if entry is not None and entry.get("litellm_provider") != provider:
-            entry = None
-    if not isinstance(entry, dict) or model in _NOT_MODELS:
-        return None
-    inputs, outputs = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
-    if not isinstance(inputs, int | float) or not isinstance(outputs, int | float):
-        return None
-    cached = entry.get("cache_read_input_token_cost")
+    cached = entry.cached_input_cost
     return Price(
-        input_per_mtok=inputs * 1e6,
-        output_per_mtok=outputs * 1e6,
-        cached_input_per_mtok=cached * 1e6 if isinstance(cached, int | float) else None,
+        input_per_mtok=entry.input_cost * 1e6,
+        output_per_mtok=entry.output_cost * 1e6,
+        cached_input_per_mtok=None if cached is None else cached * 1e6,
     )
