@@ -34,6 +34,7 @@ from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
 from tuvl.source.document import Document
+from tuvl.steps.base import StandIn
 from tuvl.tools.approval import Approvals, StandingAnswer
 from tuvl.values import JsonObject
 
@@ -52,6 +53,7 @@ class Engine:
         replay: Path | None = None,
         clock: Clock | None = None,
         chat_models: Callable[[ModelPlan], ChatModel | None] | None = None,
+        stand_in: StandIn | None = None,
     ) -> None:
         """Wire an engine; nothing is opened before the first run.
 
@@ -64,6 +66,7 @@ class Engine:
             replay: Such a file; models are then not called, and a request that differs fails.
             clock: Time; the real one unless a test holds the hands.
             chat_models: Gives models in place of presets and providers; for `None` the model is made as ever.
+            stand_in: Gives results in place of the work of steps; for `None` the step works as ever.
         """
         self._project = project
         self._settings = settings
@@ -73,6 +76,7 @@ class Engine:
         self._replay = replay
         self._clock: Clock = clock or SystemClock()
         self._chat_models = chat_models
+        self._stand_in = stand_in
         self._http = HttpClient()
         self.counters = Counters()
         """What was counted over all runs."""
@@ -123,6 +127,7 @@ class Engine:
             records=records,
             approvals=approvals or StandingAnswer(),
             counters=self.counters,
+            stand_in=self._stand_in,
         )
         try:
             with noting() as left:

@@ -20,6 +20,8 @@ from tuvl.cli.mcp_app import EXAMPLES as MCP_EXAMPLES
 from tuvl.cli.mcp_app import mcp
 from tuvl.cli.runs_app import runs
 from tuvl.cli.streams import cannot_write
+from tuvl.cli.test_app import EXAMPLES as TEST_EXAMPLES
+from tuvl.cli.test_app import run_scenarios
 from tuvl.errors import TuvlError
 
 MISUSE = 2
@@ -344,6 +346,7 @@ def schema(
 
 
 app.add_typer(runs, name="runs")
+app.command(name="test", epilog=_block("Examples:", *TEST_EXAMPLES))(run_scenarios)
 app.command(name="mcp", epilog=_block("Examples:", *MCP_EXAMPLES))(mcp)
 
 

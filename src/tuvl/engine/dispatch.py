@@ -104,7 +104,7 @@ class Dispatcher:
             scope = replace(scope, data=transaction.data)
         kept = False
         try:
-            returned = await RUNNERS[type(step.action)](scope)
+            returned = await _work(scope)
             _raise_if_late()
             result = settled(step, returned)
             if result.signal != ERROR:
@@ -123,6 +123,12 @@ class Dispatcher:
     def merge(self, delta: Mapping[str, JsonValue]) -> None:
         """Apply the delta of a tool with `writes_context`; raises `StepError` when it does not fit."""
         self.context.apply(self.context.admit(delta))
+
+
+async def _work(scope: StepScope) -> StepResult:
+    stand_in = scope.services.stand_in
+    instead = None if stand_in is None else stand_in(scope)
+    return await RUNNERS[type(scope.step.action)](scope) if instead is None else instead
 
 
 def _raise_if_late() -> None:

@@ -32,7 +32,7 @@ from tuvl.plan.model import AgentPlan, ExecutionPlan, ModelPlan, StepPlan
 from tuvl.principal import Principal
 from tuvl.settings import Settings
 from tuvl.spec.signals import ERROR, Reserved
-from tuvl.steps.base import RunServices, StepFailure, StepResult, StepScope
+from tuvl.steps.base import RunServices, StandIn, StepFailure, StepResult, StepScope
 from tuvl.tools.approval import Approvals, StandingAnswer
 from tuvl.tracing import current_ids
 from tuvl.values import JsonObject
@@ -61,6 +61,8 @@ class RunPorts:
     approvals: Approvals = field(default_factory=StandingAnswer)
     counters: Counters = field(default_factory=Counters)
     """What hooks count; kept by the runtime, over its runs."""
+    stand_in: StandIn | None = None
+    """Stands in for the work of steps; `None` outside of tests."""
 
 
 async def run_plan(
@@ -164,6 +166,7 @@ class _Run:
             current_values=lambda: self._context.values,
             path=f"{around.scope.place}/" if around else "",
             hooks=self._hooks,
+            stand_in=ports.stand_in,
         )
 
     async def _dispatch_tool(

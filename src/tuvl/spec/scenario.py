@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tuvl.spec.base import Contract, Count, Envelope, Json, Many, Ruled, StepRef, Text, Tree
+from tuvl.spec.base import Contract, Count, Envelope, Json, Many, NonNegative, Ruled, StepRef, Text, Tree
 from tuvl.spec.llm import ScriptedReply
 
 
@@ -24,10 +24,23 @@ class Stub(Contract):
 
     delta: Tree = Field(default_factory=dict)
     """Context keys it sets."""
-    signal: Text = "default"
-    """Signal it returns."""
+    signal: Text | None = None
+    """Signal it returns; default `default`, and `error` where there is an `error`."""
+    output: Json = None
+    """The run's output, of a Response step."""
     error: Text | None = None
-    """Message of a failure; the step then leaves on `error`."""
+    """Message of a failure: the step then goes wrong instead of working."""
+    error_type: Text | None = None
+    """Type of the failure, as `_last_error_type` shows it; default `stubbed`."""
+
+
+class ExpectedCall(Contract):
+    """One tool call of an agent."""
+
+    tool: StepRef
+    """The tool."""
+    arguments: Tree | None = None
+    """Arguments and their values; the call may have others."""
 
 
 class Expectation(Contract):
@@ -38,17 +51,23 @@ class Expectation(Contract):
     signal: Text | None = None
     """Signal of the last step."""
     output: Json = None
-    """The run's output, exactly."""
+    """The run's output. A mapping may have other keys, at any depth; a list has as many items."""
     context: Tree | None = None
-    """Context keys and their values; other keys may be there."""
+    """Context keys and their values; other keys may be there, at any depth."""
     error_type: Text | None = None
     """Type of the last abnormal end."""
     steps: Many[StepRef] | None = None
     """Ids of the steps that ran, in order."""
-    tool_calls: Many[StepRef] | None = None
-    """Tools that were called, in order."""
-    max_llm_calls: Count | None = None
+    calls: Many[ExpectedCall | StepRef] | None = None
+    """Tool calls of the agents, all of them and in order; a plain name looks at no arguments."""
+    max_llm_calls: Annotated[int, Field(ge=0)] | None = None
     """Most model calls."""
+    max_tool_calls: Annotated[int, Field(ge=0)] | None = None
+    """Most tool calls."""
+    max_tokens: Count | None = None
+    """Most tokens, input and output together."""
+    max_cost_usd: NonNegative | None = None
+    """Most US dollars, at the price of the model that the replies stand for; an unknown cost fails."""
 
 
 class WorkflowTestSpec(Contract):
@@ -60,8 +79,12 @@ class WorkflowTestSpec(Contract):
     """Initial context."""
     models: dict[str, ScenarioModel] = Field(default_factory=dict)
     """Model, as the workflow names it → the replies that stand for it."""
-    stubs: dict[str, Stub] = Field(default_factory=dict)
-    """Step id → what it does instead of its work."""
+    stubs: dict[str, Stub | Many[Stub]] = Field(default_factory=dict)
+    """Step (`id`, in a workflow inside `workflow/id`) → what it does instead of its work; a list: each time the next."""
+    allow_effects: bool | Many[StepRef] = False
+    """Steps that may work without a stub although they reach outside: all, or those that are named."""
+    approve: Literal["all", "none"] = "none"
+    """What becomes of tool calls that need a person's approval."""
     answers: dict[str, Tree] = Field(default_factory=dict)
     """HumanInTheLoop step id → the answers given."""
     timeout_s: Annotated[float, Field(gt=0)] = 30.0

@@ -72,6 +72,14 @@ class Dispatch(Protocol):
         ...
 
 
+class StandIn(Protocol):
+    """Stands in for the work of steps, where a workflow is tested."""
+
+    def __call__(self, scope: "StepScope") -> StepResult | None:
+        """Return what the step gives in place of its work; `None` lets it work. Raises `StepError` to fail it."""
+        ...
+
+
 class SubRun(Protocol):
     """Runs another workflow inside a step, within the limits and with the rights of the run around it."""
 
@@ -114,6 +122,8 @@ class RunServices:
     """What this run keeps in the store of runs; `None` keeps nothing."""
     hooks: HookEmitter | None = None
     """The hooks of the run; `None` when nothing is hooked."""
+    stand_in: StandIn | None = None
+    """Asked before each step works; `None` lets all of them work."""
     path: str = ""
     """Where the steps of this run stand in the runs around it: `outer/`, `each[3]/`."""
 

@@ -1,0 +1,114 @@
+"""`tuvl test`: runs the scenarios of a project, offline, and says which routes they cover."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, assert_never
+
+from tuvl.cli.output import check_destination, deliver, json_document
+from tuvl.cli.streams import stdout_set_aside
+from tuvl.cli.test_report import TestReport, report_json, report_junit, report_text, summary_line
+from tuvl.cli.wording import count
+from tuvl.errors import UsageError
+from tuvl.project.index import ProjectIndex
+from tuvl.project.layout import find_root
+from tuvl.scenarios.coverage import WorkflowCoverage, coverage_of, overall
+from tuvl.scenarios.generate import generate
+from tuvl.scenarios.run import run_scenarios
+from tuvl.scenarios.scenario import Found, find_scenarios, select
+from tuvl.settings import environment
+
+TestFormat = Literal["text", "json", "junit"]
+
+DONE = 0
+FAILURES = 1
+MISUSE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestOptions:
+    """What the command line says."""
+
+    paths: tuple[Path, ...] = ()
+    project: str | None = None
+    format: TestFormat = "text"
+    output: str | None = None
+    select: tuple[str, ...] = ()
+    coverage: bool = False
+    min_coverage: float | None = None
+    generate: bool = False
+
+
+def run_tests(options: TestOptions) -> int:
+    """Run the scenarios, print the report, and return the exit code; raises `UsageError`."""
+    check_destination(options.output)
+    if options.min_coverage is not None and not 0 <= options.min_coverage <= 100:
+        raise UsageError(f"--min-coverage takes a number from 0 to 100, not {options.min_coverage:g}")
+    project = ProjectIndex(_root(options))
+    found = select(find_scenarios(project, options.paths), options.select)
+    if not found.scenarios and not options.generate:
+        raise UsageError(_nothing(options))
+    with stdout_set_aside():
+        outcomes = run_scenarios(project, found.scenarios, environ=environment())
+    coverages = coverage_of(project, found.workflows, outcomes)
+    wanted = options.coverage or options.min_coverage is not None
+    report = TestReport(outcomes=tuple(outcomes), coverages=coverages if wanted else ())
+    delivered = deliver(_written(report, options.format), options.output) if outcomes or wanted else True
+    if outcomes:
+        sys.stderr.write(f"{summary_line(report)}\n")
+    if options.generate:
+        _generate(project, found, coverages)
+    if not delivered:
+        return MISUSE if options.output is not None else FAILURES
+    return FAILURES if report.failed or not _covers_enough(coverages, options.min_coverage) else DONE
+
+
+def _root(options: TestOptions) -> Path:
+    if options.project is not None:
+        folder = Path(options.project)
+        if not folder.is_dir():
+            raise UsageError(f"--project names {options.project!r}, which is no folder")
+        return folder
+    roots = {find_root(path) for path in options.paths} or {find_root(Path.cwd())}
+    if len(roots) > 1:
+        raise UsageError("the paths belong to several projects; test one project at a time")
+    return roots.pop()
+
+
+def _nothing(options: TestOptions) -> str:
+    where = ", ".join(repr(str(path)) for path in options.paths) or "this project"
+    return f"there are no scenarios in {where}; write a `kind: WorkflowTest`, or start with `tuvl test --generate`"
+
+
+def _written(report: TestReport, format: TestFormat) -> str:
+    match format:
+        case "text":
+            return report_text(report)
+        case "json":
+            return json_document(report_json(report))
+        case "junit":
+            return report_junit(report)
+        case _:
+            assert_never(format)
+
+
+def _generate(project: ProjectIndex, found: Found, coverages: Sequence[WorkflowCoverage]) -> None:
+    with stdout_set_aside():
+        results = generate(project, found, coverages, environ=environment())
+    for each in results:
+        exit = f"{each.exit.step} on {each.exit.signal}"
+        if each.file is not None:
+            sys.stderr.write(f"wrote {each.file}: {each.workflow}, {exit}\n")
+        else:
+            sys.stderr.write(f"not written: {each.workflow}, {exit}: {each.why_not}\n")
+    if not results:
+        sys.stderr.write(f"nothing to write: every exit of {count(len(coverages), 'workflow')} is covered\n")
+
+
+def _covers_enough(coverages: Sequence[WorkflowCoverage], least: float | None) -> bool:
+    covered = overall(coverages)
+    if least is None or covered >= least:
+        return True
+    sys.stderr.write(f"tuvl test: {covered:.1f} % of the routes are covered, --min-coverage asks for {least:g} %\n")
+    return False

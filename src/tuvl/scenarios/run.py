@@ -1,0 +1,149 @@
+"""Runs scenarios: one after another, each with an engine, models and a store of runs of its own."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tuvl.check.finding import Severity
+from tuvl.check.runner import check_document
+from tuvl.engine.result import RunResult
+from tuvl.errors import ConfigError, UsageError
+from tuvl.project.index import ProjectIndex
+from tuvl.runtime import Engine
+from tuvl.scenarios.expect import mismatches
+from tuvl.scenarios.models import Models
+from tuvl.scenarios.refusals import Refusals
+from tuvl.scenarios.scenario import Scenario
+from tuvl.scenarios.stubs import Stubs
+from tuvl.settings import Settings
+from tuvl.source.document import Document
+from tuvl.tools.approval import StandingAnswer
+from tuvl.values import KeyPath
+
+Verdict = Literal["passed", "failed", "broken"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One reason why a scenario did not pass, at its place in a file; `expected` and `actual` belong together."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+    expected: str | None = None
+    actual: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How one scenario went. `broken` could not be run: its file, or the workflow, has a mistake."""
+
+    name: str
+    workflow: str
+    file: str
+    line: int
+    verdict: Verdict
+    problems: tuple[Problem, ...] = ()
+    result: RunResult | None = None
+    duration_ms: float = 0.0
+
+
+def run_scenarios(project: ProjectIndex, scenarios: Sequence[Scenario], *, environ: Mapping[str, str]) -> list[Outcome]:
+    """Run scenarios in their order; a scenario that cannot be run is an outcome, too."""
+    return [run_scenario(project, scenario, environ=environ) for scenario in scenarios]
+
+
+def run_scenario(project: ProjectIndex, scenario: Scenario, *, environ: Mapping[str, str]) -> Outcome:
+    """Run one scenario and compare it with what it expects."""
+    started = time.monotonic()
+    problems = _findings(project, scenario)
+    verdict: Verdict = "broken"
+    result = None
+    if not problems:
+        try:
+            result, problems = asyncio.run(_run(project, scenario, environ))
+            verdict = "failed" if problems else "passed"
+        except (ConfigError, UsageError) as error:
+            problems = (problem_at(scenario.document, ("spec",), str(error), at_key=True),)
+    place = scenario.document.locate(("metadata", "name"))
+    return Outcome(
+        name=scenario.name,
+        workflow=scenario.workflow,
+        file=scenario.document.file,
+        line=place.start.line,
+        verdict=verdict,
+        problems=problems,
+        result=result,
+        duration_ms=(time.monotonic() - started) * 1000,
+    )
+
+
+def problem_at(
+    document: Document,
+    path: KeyPath,
+    message: str,
+    *,
+    expected: str | None = None,
+    actual: str | None = None,
+    at_key: bool = False,
+) -> Problem:
+    """Make a problem at a key path of a scenario."""
+    start = document.locate(path, key=at_key).start
+    return Problem(
+        file=document.file, line=start.line, column=start.column, message=message, expected=expected, actual=actual
+    )
+
+
+def _findings(project: ProjectIndex, scenario: Scenario) -> tuple[Problem, ...]:
+    """Return the mistakes that `validate` calls errors, those of the workflow included."""
+    return tuple(
+        Problem(
+            file=finding.file,
+            line=finding.line,
+            column=finding.column,
+            message=f"{finding.code} {finding.message}" + (f" ({finding.hint})" if finding.hint else ""),
+        )
+        for finding in check_document(scenario.document, project)
+        if finding.severity is Severity.ERROR
+    )
+
+
+async def _run(
+    project: ProjectIndex, scenario: Scenario, environ: Mapping[str, str]
+) -> tuple[RunResult, tuple[Problem, ...]]:
+    spec, refusals = scenario.spec(), Refusals()
+    document = project.workflow(spec.workflow)
+    if document is None:
+        raise ConfigError(f"there is no workflow {spec.workflow!r} in this project")
+    with tempfile.TemporaryDirectory(prefix="tuvl-test-") as folder:
+        stubs = Stubs.of(spec, refusals)
+        plan = Engine(project, settings=Settings(), environ=environ).plan(document)
+        engine = Engine(
+            project,
+            # Nothing of a test goes into the project's own store of runs.
+            settings=Settings(database_url=f"sqlite:///{Path(folder) / 'runs.db'}"),
+            environ=environ,
+            chat_models=Models.of(spec.models, scenario.folder, plan, refusals),
+            stand_in=stubs,
+        )
+        try:
+            result = await engine.run(
+                plan,
+                spec.input,
+                timeout_s=spec.timeout_s,
+                trace=True,
+                approvals=StandingAnswer(approved=spec.approve == "all", by="the scenario", note=None),
+            )
+        finally:
+            await engine.aclose()
+    refused = [problem_at(scenario.document, ("spec",), message, at_key=True) for message in refusals.messages]
+    differing = [
+        problem_at(scenario.document, each.path, each.field, expected=each.expected, actual=each.actual)
+        for each in mismatches(spec.expect, result)
+    ]
+    return result, (*refused, *differing)
