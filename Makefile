@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-demo: $(VENV)/.runtime ## validate the example and run three tickets, offline
+demo: $(VENV)/.runtime ## validate and test the example and run three tickets, offline
 	@$(BIN)/python -m demo.run_demo
 
 test: $(VENV)/.dev $(VENV)/.node ## run every test

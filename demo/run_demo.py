@@ -1,4 +1,4 @@
-"""The demo: validate the example project, start its shop, run three tickets offline, and check what came out.
+"""The demo: validate and test the example project, start its shop, run three tickets offline, check what came out.
 
 Run it with `make demo`, or as `python -m demo.run_demo` with the Python that tuvl is installed for. It fails loudly
 when a result differs from what stands here.
@@ -86,6 +86,7 @@ def main() -> int:
     """Run the demo; 0 when everything came out as it should."""
     try:
         validate()
+        test()
         with shop() as server:
             for number, ticket in enumerate(TICKETS, 1):
                 show(number, ticket, server)
@@ -103,6 +104,15 @@ def validate() -> None:
     print(indent(answer.stdout + answer.stderr))
     if answer.returncode:
         raise DemoFailedError("the example project has findings")
+
+
+def test() -> None:
+    """Run the scenarios of the project, which need no shop."""
+    print(title("tuvl test --min-coverage 100"))
+    answer = tuvl("test", "--min-coverage", "100")
+    print(indent(answer.stdout + answer.stderr))
+    if answer.returncode:
+        raise DemoFailedError("a scenario of the example project does not pass, or a route is not covered")
 
 
 @contextmanager

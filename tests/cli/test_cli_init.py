@@ -25,6 +25,8 @@ def test_project_validates_strictly_and_runs_offline_at_once(template: Template,
     checked = tuvl("validate", "--strict", "--format", "json", cwd=folder)
     assert json.loads(checked.stdout)["findings"] == []
     assert checked.returncode == 0
+    tested = tuvl("test", cwd=folder)
+    assert tested.returncode == 0, tested.stdout
     run = tuvl("run", template.workflow, "--input", template.input, cwd=folder)
     assert run.returncode == 0, run.stderr
     assert result(run)["status"] == "completed"

@@ -9,7 +9,7 @@ from pathlib import Path
 from demo.shop_service import DEFAULT_PORT, ShopServer
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("workflows", "artifacts", "llms", "nodes", "demo", "tuvl.yaml")
+PARTS = ("workflows", "artifacts", "llms", "nodes", "demo", "scenarios", "tuvl.yaml")
 
 
 def copy_example(folder: Path, *, port: int) -> None:

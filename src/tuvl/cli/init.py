@@ -101,6 +101,7 @@ def _next_steps(folder: Path, template: Template, names: tuple[str, ...]) -> str
         lines.append(f"  cd {folder}")
     lines += [
         "  tuvl validate",
+        "  tuvl test",
         f"  tuvl run {template.workflow} --input {template.input}",
         f"  tuvl graph {template.workflow}",
         "",

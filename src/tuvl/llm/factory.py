@@ -61,7 +61,7 @@ def make_model(
             + (f"; {hint}" if hint else "; add one under llms/, or name a provider string such as 'openai/gpt-4.1'")
         )
     if replay is not None:
-        return replay.model(name, _price(name, preset))
+        return replay.model(name, price_of(name, preset))
     if preset is None:
         model: ChatModel = LiteLLMModel(CallSettings(name=name, model=name), clock=clock)
     elif preset.spec.provider == "scripted":
@@ -118,8 +118,8 @@ def _provider_string(spec: ModelSpec, model: str) -> str:
     return model if model.startswith(f"{spec.provider}/") else f"{spec.provider}/{model}"
 
 
-def _price(name: str, preset: AgentModel | None) -> Price | None:
-    """Return what the recorded model costs, the way its own lane tells it."""
+def price_of(name: str, preset: AgentModel | None) -> Price | None:
+    """Return what a model costs that something else answers for, the way its own lane tells it."""
     if preset is None:
         return table_price(name)
     if preset.spec.price is not None or preset.spec.provider in {"scripted", "openai_compatible"}:

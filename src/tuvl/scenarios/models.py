@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import cast
 
 from tuvl.errors import ConfigError, ModelError, UsageError
+from tuvl.llm.factory import price_of
 from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price
-from tuvl.llm.pricing import preset_price
 from tuvl.llm.script import ScriptedReply, parse_script
 from tuvl.llm.scripted import ScriptedModel
 from tuvl.plan.model import AgentPlan, ExecutionPlan, ModelPlan
@@ -39,7 +39,7 @@ class Models:
     def __call__(self, plan: ModelPlan) -> ChatModel | None:
         """Return the model in place of a preset; `None` leaves a scripted preset as it is."""
         preset = plan.preset
-        price = None if preset is None else preset_price(preset.spec.price)
+        price = price_of(plan.name, preset)
         script = self.scripts.get(plan.name)
         if script is not None:
             return ScriptedModel(script, name=plan.name, price=price)

@@ -80,7 +80,7 @@ class WorkflowTestSpec(Contract):
     models: dict[str, ScenarioModel] = Field(default_factory=dict)
     """Model, as the workflow names it → the replies that stand for it."""
     stubs: dict[str, Stub | Many[Stub]] = Field(default_factory=dict)
-    """Step (`id`, in a workflow inside `workflow/id`) → what it does instead of its work; a list: each time the next."""
+    """Step (`id`, in a workflow inside `workflow/id`) → what it does instead of its work; a list: one each time."""
     allow_effects: bool | Many[StepRef] = False
     """Steps that may work without a stub although they reach outside: all, or those that are named."""
     approve: Literal["all", "none"] = "none"
