@@ -24,7 +24,7 @@ class ReportFormat(StrEnum):
 
 def run_scenarios(
     paths: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
             metavar="PATH",
             help="Scenario files, folders, or workflow files, which stand for the scenarios that test them. "
@@ -70,7 +70,7 @@ def run_scenarios(
     from tuvl.cli.test import TestOptions, run_tests
 
     options = TestOptions(
-        paths=tuple(paths or ()),
+        paths=tuple(Path(path) for path in paths or ()),
         project=project,
         format=format_.value,
         output=output,

@@ -11,7 +11,7 @@ from typing import Literal
 from tuvl.check.finding import Severity
 from tuvl.check.runner import check_document
 from tuvl.engine.result import RunResult
-from tuvl.errors import ConfigError, UsageError
+from tuvl.errors import ConfigError, InputError, UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
 from tuvl.scenarios.expect import mismatches
@@ -68,6 +68,8 @@ def run_scenario(project: ProjectIndex, scenario: Scenario, *, environ: Mapping[
         try:
             result, problems = asyncio.run(_run(project, scenario, environ))
             verdict = "failed" if problems else "passed"
+        except InputError as error:
+            problems = (problem_at(scenario.document, ("spec", "input"), str(error)),)
         except (ConfigError, UsageError) as error:
             problems = (problem_at(scenario.document, ("spec",), str(error), at_key=True),)
     place = scenario.document.locate(("metadata", "name"))
