@@ -70,6 +70,8 @@ def _forget(task: asyncio.Future[Result]) -> None:
     if isinstance(task, asyncio.Task):
         # `asyncio.run` waits for every task that is registered, without a bound.
         asyncio._unregister_task(task)
+        # It has been told of; that the interpreter destroys it at last is no news.
+        task._log_destroy_pending = False  # type: ignore[attr-defined]  # the stubs leave it out
 
 
 def _ended(task: asyncio.Future[Result]) -> None:

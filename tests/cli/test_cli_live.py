@@ -232,6 +232,14 @@ def test_json_lines_are_one_event_each_in_the_form_of_the_wire() -> None:
     }
 
 
+def test_person_is_told_how_many_events_the_terminal_was_too_slow_for() -> None:
+    body = RunFinished(status="completed", signal="resolved", duration_ms=1, dropped=3)
+    for stream in (Terminal(), io.StringIO()):
+        view = live(stream) if isinstance(stream, Terminal) else PlainLines(stream)
+        view.accept(events((None, body))[0])
+        assert "3 events not shown: the reader was too slow" in stream.getvalue()
+
+
 def test_silence_says_nothing_but_a_question() -> None:
     stream = io.StringIO()
     view = Silence(stream)

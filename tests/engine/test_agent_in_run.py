@@ -239,3 +239,24 @@ async def test_events_of_an_agent_come_between_those_of_its_step(tmp_path):
     assert seen.types[-3:] == ["outcome", "step_finished", "run_finished"]
     assert {"model_call_started", "iteration", "tool_call_started", "tool_call"} <= set(seen.types[2:-3])
     assert {event.step_id for event in seen.events[1:-1]} == {"agent"}
+
+
+@pytest.mark.parametrize("bound", ["step", "run"])
+async def test_agent_that_a_timeout_cuts_off_still_tells_how_many_turns_it_had(tmp_path, bound):
+    tools = "- { id: slow, kind: Functional, runner: wait, seconds: 3600 }"
+    subject = project(tmp_path, ask(("slow", {})), "done", tools=tools, refs=[{"ref": "slow"}])
+    flow = tmp_path / "workflows" / "flow.yaml"
+    if bound == "step":
+        flow.write_text(flow.read_text().replace("kind: Agent", "kind: Agent\n      timeout_s: 0.2"))
+    result = await subject.run(timeout_s=None if bound == "step" else 0.2)
+    assert result.error is not None
+    assert result.error.type == "timeout"
+    assert result.steps[0].iteration_count == 1
+
+
+async def test_agent_that_is_cut_off_before_its_first_reply_had_no_turns(tmp_path):
+    control = RunControl()
+    control.abort("before it began")
+    subject = project(tmp_path, "done", tools=DOUBLE, refs=[{"ref": "double"}])
+    result = await subject.run({"n": 1}, control=control)
+    assert result.steps[0].iteration_count == 0

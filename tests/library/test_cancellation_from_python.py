@@ -1,6 +1,8 @@
 """A run that is cancelled or aborted, wherever it stands, ends at once and leaves nothing behind."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -214,3 +216,42 @@ async def test_a_cancelled_run_is_not_an_abort_and_its_caller_stays_cancelled():
     with pytest.raises(asyncio.CancelledError):
         await task
     assert task.cancelled()
+
+
+STUBBORN_TOOL = """
+import asyncio
+from tuvl import AgentLoop, Limits, ToolPolicy, tool
+from tuvl.testing import ScriptedModel, call, calls
+from tuvl.tools import deadline
+
+deadline.run_with_deadline.__kwdefaults__["grace_s"] = 0.1
+
+@tool(timeout_s=0.1)
+async def stubborn() -> str:
+    "Does not stop."
+    async def child():
+        while True:
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                pass
+    await asyncio.gather(child(), child())
+
+loop = AgentLoop(
+    model=ScriptedModel([calls(call("stubborn"))] * 2), tools=[stubborn],
+    limits=Limits(max_iterations=1),
+)
+print(RUN)
+"""
+
+
+@pytest.mark.parametrize("run", ["loop.run_sync('x').signal", "asyncio.run(loop.run('x')).signal"])
+def test_tool_that_swallows_its_cancellation_holds_back_neither_the_result_nor_the_process(run: str):
+    code = STUBBORN_TOOL.replace("RUN", run)
+    if "run_sync" not in run:
+        # What the tool has started beside itself is the caller's event loop's, which waits for it.
+        code = code.replace("await asyncio.gather(child(), child())", "await child()")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "error\n"), done.stderr
+    assert "tool 'stubborn' was told to stop and goes on; it is left behind" in done.stderr
+    assert "Task was destroyed" not in done.stderr

@@ -23,6 +23,7 @@ from tuvl.cli.streams import cannot_write
 from tuvl.cli.test_app import EXAMPLES as TEST_EXAMPLES
 from tuvl.cli.test_app import run_scenarios
 from tuvl.errors import TuvlError
+from tuvl.values import printable_lines
 
 MISUSE = 2
 
@@ -357,7 +358,7 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else MISUSE
     except TuvlError as error:
-        sys.stderr.write(f"tuvl: {error}\n")
+        sys.stderr.write(f"tuvl: {printable_lines(str(error))}\n")
         return MISUSE
     except OSError as error:
         # What is written without care here is help, and help goes to stdout; errors about files have their name.

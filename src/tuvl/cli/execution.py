@@ -25,7 +25,7 @@ from tuvl.runtime import Engine
 from tuvl.settings import environment, load_settings
 from tuvl.source.document import Document
 from tuvl.tools.approval import Approvals
-from tuvl.values import JsonObject, printable
+from tuvl.values import JsonObject, printable, printable_lines
 
 
 def execute(options: RunOptions, project: ProjectIndex, document: Document) -> int:
@@ -79,7 +79,7 @@ def _show_plan(
     if options.input is not None or options.settings:
         initial_context(plan, data)
     described = plan_document(plan, document, project, environment())
-    text = json_document(described) if options.format == "json" else plan_text(described)
+    text = json_document(described) if options.format == "json" else printable_lines(plan_text(described))
     return 0 if deliver(text, options.output) else 1
 
 

@@ -9,6 +9,7 @@ from tuvl.check.explaining import DOCUMENTED, Page, page_of
 from tuvl.cli.flags import Flags, read_words
 from tuvl.cli.streams import write_stdout
 from tuvl.errors import TuvlError
+from tuvl.values import printable_lines
 
 FLAGS = Flags(command="explain", most_arguments=1)
 
@@ -22,7 +23,7 @@ def main(argv: Sequence[str]) -> int:
         words = read_words(FLAGS, argv)
         return explain(words.arguments[0] if words.arguments else None)
     except TuvlError as error:
-        sys.stderr.write(f"tuvl explain: {error}\n")
+        sys.stderr.write(f"tuvl explain: {printable_lines(str(error))}\n")
         return MISUSE
 
 

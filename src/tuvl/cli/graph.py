@@ -9,6 +9,7 @@ from tuvl.cli.dot import dot
 from tuvl.cli.mermaid import mermaid
 from tuvl.cli.output import check_destination, deliver
 from tuvl.cli.workflow_file import locate
+from tuvl.values import printable_lines
 
 GraphFormat = Literal["mermaid", "dot"]
 
@@ -30,4 +31,4 @@ def graph(workflow: str, *, format: GraphFormat, output: str | None, project: st
             text = dot(picture)
         case _:
             assert_never(format)
-    return 0 if deliver(text, output) else 1
+    return 0 if deliver(printable_lines(text), output) else 1

@@ -5,7 +5,6 @@ Events come from a thread of their own, ticks and words of the command from the 
 
 import json
 import os
-import select
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +12,11 @@ from typing import Literal, Protocol, TextIO
 
 from tuvl.cli.progress import Progress
 from tuvl.cli.spoken import SpokenLines
-from tuvl.cli.wording import count, step_line
+from tuvl.cli.streams import number_of, write_some
+from tuvl.cli.wording import count, missed_line, step_line
 from tuvl.events.serialize import to_wire
 from tuvl.events.sink import BatchSink
-from tuvl.events.types import Event, Iteration, StepFinished
+from tuvl.events.types import Event, Iteration, RunFinished, StepFinished
 from tuvl.spec.signals import RESERVED_EXITS
 from tuvl.values import printable, printable_lines
 
@@ -91,6 +91,8 @@ class LiveStatus:
             self._progress.follow(event)
             for line in self._spoken.take(event):
                 self._print(line, "said")
+            if isinstance(event.body, RunFinished) and (missed := missed_line(event.body)):
+                self._print(missed, "bad")
             if isinstance(event.body, StepFinished) and not _of_an_item(event):
                 ended = self._progress.ended(event)
                 line = step_line(ended.id, event.body, turns=ended.turn, tool_calls=ended.tool_calls)
@@ -186,6 +188,8 @@ class PlainLines:
             case StepFinished() as body if not _of_an_item(event):
                 ended = progress.ended(event)
                 self.say(printable(step_line(ended.id, body, turns=ended.turn, tool_calls=ended.tool_calls)))
+            case RunFinished() as body if missed := missed_line(body):
+                self.say(missed)
             case _:
                 pass
 
@@ -218,7 +222,7 @@ class JsonLines(BatchSink):
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._number = _number_of(stream)
+        self._number = number_of(stream)
 
     def accept_batch(self, events: Sequence[Event]) -> None:
         """Write events and wait for the reader as long as it takes; the fan-out notices when it has gone away."""
@@ -231,7 +235,7 @@ class JsonLines(BatchSink):
         # Past the stream and its lock: a reader that hangs must not hang what else is written, nor the exit.
         rest = memoryview(text.encode("ascii"))
         while rest:
-            rest = rest[_write_some(self._number, rest[:_PIPE_TAKES]) :]
+            rest = rest[write_some(self._number, rest[:_PIPE_TAKES]) :]
             self.progress += 1
 
     def say(self, line: str, *, mark: Mark = "good") -> None:
@@ -295,22 +299,6 @@ def _ask(stream: TextIO, lines: Sequence[str], prompt: str, *, in_ascii: bool) -
     except OSError:
         # The terminal is gone; the read that follows will say so.
         return
-
-
-def _number_of(stream: TextIO) -> int | None:
-    try:
-        return stream.fileno()
-    except (OSError, ValueError):
-        return None
-
-
-def _write_some(number: int, data: memoryview) -> int:
-    while True:
-        try:
-            return os.write(number, data)
-        except BlockingIOError:
-            # Whoever shares the pipe has set it not to block.
-            select.select((), (number,), ())
 
 
 def _of_an_item(event: Event) -> bool:

@@ -3,7 +3,7 @@
 from tuvl.check.finding import Finding, Report, Severity
 from tuvl.source.excerpt import excerpt
 from tuvl.source.place import Position, Range
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, printable, printable_lines
 
 _BOLD, _DIM, _RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m", Severity.NOTE: "\x1b[1;36m"}
@@ -24,17 +24,17 @@ def _weight(severity: Severity) -> int:
 
 def finding_text(finding: Finding, text: str, *, colour: bool = False) -> str:
     """Write one finding: place, code and message, then the source line with carets, then the hint."""
-    place = f"{finding.file}:{finding.line}:{finding.column}:"
+    place = f"{printable(finding.file)}:{finding.line}:{finding.column}:"
     label = f"{finding.code} {finding.severity}:"
     if colour:
         place, label = f"{_BOLD}{place}{_RESET}", f"{_COLOURS[finding.severity]}{label}{_RESET}"
-    lines = [f"{place} {label} {finding.message}"]
+    lines = [f"{place} {label} {printable_lines(finding.message)}"]
     start, end = Position(finding.line, finding.column), Position(finding.end_line, finding.end_column)
     source = excerpt(text, Range(start, end)) if text else ""
     if source:
         lines.append(f"{_DIM}{source}{_RESET}" if colour else source)
     if finding.hint:
-        lines.append(f"  hint: {finding.hint}")
+        lines.append(f"  hint: {printable_lines(finding.hint)}")
     return "\n".join(lines) + "\n"
 
 

@@ -19,6 +19,7 @@ from tuvl.project.index import ProjectIndex
 from tuvl.settings import environment
 from tuvl.source.document import Document
 from tuvl.suggest import did_you_mean
+from tuvl.values import printable_lines
 
 FINDINGS = 1
 MISUSE = 2
@@ -35,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         return run_command(options_of(read_words(FLAGS, argv)))
     except TuvlError as error:
-        sys.stderr.write(f"tuvl run: {error}\n")
+        sys.stderr.write(f"tuvl run: {printable_lines(str(error))}\n")
         return MISUSE
     except KeyboardInterrupt:
         # Before the run began there is nothing to stop, and no result.

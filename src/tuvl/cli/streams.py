@@ -103,36 +103,39 @@ def _room_watch(number: int) -> Callable[[float], object] | None:
 
 @contextmanager
 def stdout_set_aside() -> Iterator[None]:
-    """Keep stdout for data while guests run: what they print, and what their subprocesses write, goes to stderr."""
+    """Keep stdout for data while guests run: what they print, and what their subprocesses write, goes to stderr.
+
+    In a process of our own it stays so: a guest that still runs, or a library that flushes late, would write into data.
+    """
+    if _Process.data is not None:
+        yield
+        return
     before = sys.stdout
-    with suppress(AttributeError, OSError, ValueError):
-        before.flush()
+    _flush(before)
     for number in (STDOUT, STDERR):
         _hold(number)
     kept = os.dup(STDOUT)
-    is_fd_1 = _number_of(before) == STDOUT
-    _Process.data = _writer(io.FileIO(kept, "w")) if is_fd_1 else before
+    _Process.data = _writer(io.FileIO(kept, "w", closefd=False)) if number_of(before) == STDOUT else before
     os.dup2(STDERR, STDOUT)
-    sys.stdout = sys.stderr
+    # One of its own, so that a guest that closes it closes nothing else.
+    sys.stdout = _writer(_Lossy(STDERR)) if _Process.ours else sys.stderr
     try:
         yield
     finally:
-        data, _Process.data = _Process.data, None
-        # A guest that still runs, or a library that flushes late, would write behind the data: in a process of our own
-        # nobody else needs stdout again.
         if not _Process.ours:
-            with suppress(AttributeError, OSError, ValueError):
-                sys.stdout.flush()
+            _flush(sys.stdout)
+            _Process.data, sys.stdout = None, before
             os.dup2(kept, STDOUT)
-            sys.stdout = before
-        if is_fd_1 and data is not None:
-            with suppress(OSError):
-                data.close()
-        else:
             os.close(kept)
 
 
-def _number_of(stream: TextIO) -> int | None:
+def _flush(stream: TextIO) -> None:
+    with suppress(AttributeError, OSError, ValueError):
+        stream.flush()
+
+
+def number_of(stream: TextIO) -> int | None:
+    """Return the file descriptor of a stream; `None` when it has none."""
     try:
         return stream.fileno()
     except (AttributeError, OSError, ValueError):
@@ -148,18 +151,34 @@ def write_stdout(text: str, *, instead: str = "") -> bool:
     stream = sys.stdout if _Process.data is None else _Process.data
     if stream is None:
         return True
+    data, number = text.encode("utf-8", "surrogatepass"), number_of(stream)
     try:
-        stream.buffer.write(text.encode("utf-8", "surrogatepass"))
-        stream.buffer.flush()
+        if number is None:
+            stream.buffer.write(data)
+        stream.flush()
+        rest = memoryview(b"" if number is None else data)
+        while rest:
+            rest = rest[write_some(number or STDOUT, rest) :]
     except OSError as error:
         return cannot_write(stream, error, instead=instead)
     return True
 
 
+def write_some(number: int, data: memoryview) -> int:
+    """Write what can be written, waiting until that is something; returns how much. Raises `OSError`."""
+    while True:
+        try:
+            return os.write(number, data)
+        except BlockingIOError:
+            import select  # only where whoever shares the pipe has set it not to block
+
+            select.select((), (number,), ())
+
+
 def cannot_write(stream: TextIO, error: OSError, *, instead: str = "") -> bool:
     """Say why stdout cannot be written to; returns whether that is no failure, since its reader has gone away."""
     # The interpreter flushes the stream once more at exit, and would complain once more.
-    number = _number_of(stream)
+    number = number_of(stream)
     if number is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     if error.errno in _GONE:

@@ -16,6 +16,7 @@ from tuvl.cli.render import report_json, report_text, summary_line
 from tuvl.errors import TuvlError, UsageError
 from tuvl.settings import environment
 from tuvl.suggest import did_you_mean
+from tuvl.values import printable_lines
 
 ReportFormat = Literal["text", "json"]
 
@@ -74,7 +75,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         return validate(options_of(read_words(FLAGS, argv)))
     except TuvlError as error:
-        sys.stderr.write(f"tuvl validate: {error}\n")
+        sys.stderr.write(f"tuvl validate: {printable_lines(str(error))}\n")
         return MISUSE
     finally:
         gc.enable()

@@ -1,6 +1,6 @@
 """How durations, money, counts and the ends of runs are worded for people."""
 
-from tuvl.events.types import StepFinished
+from tuvl.events.types import RunFinished, StepFinished
 from tuvl.values import JsonObject, JsonValue, printable
 
 
@@ -36,6 +36,11 @@ def step_line(step: str, body: StepFinished, *, turns: int, tool_calls: int) -> 
         parts.append(count(tool_calls, "tool call"))
     parts.append(seconds(body.duration_ms / 1000))
     return " · ".join(parts)
+
+
+def missed_line(body: RunFinished) -> str | None:
+    """Say that events are not shown because the terminal was too slow; `None` when all are."""
+    return f"{count(body.dropped, 'event')} not shown: the reader was too slow" if body.dropped else None
 
 
 def summary(document: JsonObject) -> str:
