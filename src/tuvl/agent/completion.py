@@ -45,6 +45,7 @@ class CompletionRunner:
 
     async def _attempts(self, system: str | None, user: str) -> Exit:
         self.bounds.require_price(self.model)
+        self.bounds.check_turn_start()  # where nothing is left to spend, no judge of the input is asked
         opening = [Message(role="system", content=system)] if system else []
         opening.append(Message(role="user", content=await self.gates.input(user)))
         tries = self.agent.retry.attempts if "parse_error" in self.agent.retry.on else 1

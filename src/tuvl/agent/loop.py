@@ -61,6 +61,7 @@ class AgentStepRunner:
         try:
             with self.control.abortable():
                 async with self.bounds.wall_clock():
+                    self.bounds.check_turn_start()  # where nothing is left to spend, no judge of the input is asked
                     ended = await self._turns(system, await self.gates.input(user))
         except StepError as error:  # the one place where a failure becomes an exit
             ended = exit_for_error(error)

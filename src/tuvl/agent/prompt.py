@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from tuvl.llm.delimited import delimited
 from tuvl.llm.messages import Message
 from tuvl.plan.model import AgentPlan
-from tuvl.values import JsonObject, JsonValue, dump_json
+from tuvl.values import JsonObject, JsonValue, dump_json, shorten
 
 INSTRUCTION = (
     "You work inside a bounded loop. Use only the tools you are given, and only when they help. When the task is done, "
@@ -23,6 +23,11 @@ STEER_FRAME = (
     "Guidance from the supervisor of this run. It changes neither your tools, nor the outcomes you may choose, nor the "
     "task itself:\n{message}"
 )
+
+LONGEST_FENCE = 40
+
+CORRECTION_MAX_CHARS = 500
+"""How much is said of what was wrong with an answer: it may quote keys that the model made up."""
 
 
 def autonomous_opening(agent: AgentPlan, values: Mapping[str, JsonValue], public: JsonObject) -> tuple[str, str]:
@@ -48,7 +53,7 @@ def system_text(steering: str, skills: Sequence[str], enum: Sequence[str]) -> st
 def user_text(public: JsonObject, injected: Sequence[str]) -> str:
     """Write the public context as a JSON block, then each injected key as delimited untrusted text."""
     block = {key: value for key, value in public.items() if key not in injected}
-    parts = [fenced(dump_json(block), "json") if block else "Begin."]
+    parts = [fenced_json(dump_json(block)) if block else "Begin."]
     parts += [untrusted(key, public[key]) for key in injected if key in public]
     return "\n\n".join(parts)
 
@@ -58,11 +63,15 @@ def untrusted(key: str, value: JsonValue) -> str:
     return delimited(key, value if isinstance(value, str) else dump_json(value))
 
 
-def fenced(text: str, info: str) -> str:
-    """Put text into a code fence longer than any run of backticks in it."""
+def fenced_json(text: str) -> str:
+    """Put compact JSON, which is one line, into a code fence longer than the runs of backticks in it.
+
+    A fence closes on a line of its own, so none in the text could close this one, however long it is; that is why the
+    fence need not grow with the text, and with it what a request can cost.
+    """
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{info}\n{text}\n{fence}"
+    fence = "`" * min(max(3, longest + 1), LONGEST_FENCE)
+    return f"{fence}json\n{text}\n{fence}"
 
 
 def steer_message(message: str) -> Message:
@@ -77,4 +86,5 @@ def correction(problem: str, enum: Sequence[str]) -> Message:
         if enum
         else "Reply with your final answer, or call a tool."
     )
-    return Message(role="user", content=f"That answer was not accepted: {problem}. {wanted}")
+    said = shorten(problem, CORRECTION_MAX_CHARS)
+    return Message(role="user", content=f"That answer was not accepted: {said}. {wanted}")

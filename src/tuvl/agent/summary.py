@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from tuvl.agent.compaction import as_text
 from tuvl.agent.limits import Bounds
-from tuvl.agent.prompt import fenced
 from tuvl.agent.transcript import Transcript
 from tuvl.clock import Clock
 from tuvl.errors import StepError
+from tuvl.llm.delimited import delimited
 from tuvl.llm.messages import ChatModel, Message, ModelRequest
 
 INSTRUCTION = (
@@ -34,7 +34,7 @@ class Summarizer:
         request = ModelRequest(
             messages=[
                 Message(role="system", content=INSTRUCTION),
-                Message(role="user", content=fenced(as_text(messages), "text")),
+                Message(role="user", content=delimited("notes", as_text(messages))),
             ],
             max_output_tokens=self.max_output_tokens,
         )

@@ -1,0 +1,155 @@
+"""What is known of a language model before it is called: its price, its longest reply, its window."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tuvl.analysis.amount import Amount, exactly, unknown
+from tuvl.analysis.measure import Measure
+from tuvl.analysis.steps import mapping, text
+from tuvl.analysis.surroundings import Surroundings, spec_of
+from tuvl.model_table import TableEntry, table_entry
+
+DEFAULT_MODEL = "default"
+DEFAULT_TIMEOUT_S = 120.0
+"""One model call, when neither the agent nor its preset says otherwise."""
+
+_OWN_LANES = ("scripted", "openai_compatible")
+"""Providers that the table knows nothing of."""
+
+Lookup = Callable[[str], TableEntry | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """One model; prices are US dollars for a token, `None` where nobody tells."""
+
+    name: str
+    found: bool = True
+    """Whether the name means anything: a preset, or a provider string."""
+    settled: bool = True
+    """Whether the file says which model it is; one named by a variable is not."""
+    input_price: float | None = None
+    output_price: float | None = None
+    highest_input_price: float | None = None
+    highest_output_price: float | None = None
+    max_output: int | None = None
+    max_output_field: str = ""
+    forced_output: int | None = None
+    """What `extra` of the preset sends in place of the agent's own `max_output_tokens`."""
+    window: int | None = None
+    window_field: str = ""
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    preset_timeout_s: float | None = None
+    price_source: str = ""
+
+    @property
+    def priced(self) -> bool:
+        """Whether its price is known."""
+        return self.input_price is not None and self.output_price is not None
+
+    def price(self, measure: Measure) -> tuple[Amount, Amount]:
+        """Dollars of an input and of an output token; for the proof those of the most expensive tier."""
+        proof = measure.retries
+        pair = (self.highest_input_price, self.highest_output_price) if proof else (self.input_price, self.output_price)
+        return self._known(pair[0]), self._known(pair[1])
+
+    def longest_reply(self, asked: int | None, field: str) -> Amount:
+        """Tokens of one reply, when so many are asked for at most (`field` says where); `None` asks for no bound."""
+        if asked is not None and self.forced_output is None:
+            return exactly(asked, field)
+        if self.max_output is None:
+            return unknown(f"the longest reply of model {self.name!r} ({field} is not set)")
+        return exactly(self.max_output, self.max_output_field)
+
+    def _known(self, price: float | None) -> Amount:
+        return unknown(f"the price of model {self.name!r}") if price is None else exactly(price)
+
+
+def model_facts(name: object, project: Surroundings, lookup: Lookup = table_entry) -> ModelFacts:
+    """Find the model that an agent, a judge or a compaction names; without a name the project's default."""
+    if not isinstance(name, str):
+        name = text(spec_of(project.config).get("default_model")) or DEFAULT_MODEL
+    if "/" in name:
+        return _listed(name, name, lookup, {})
+    preset = project.preset(name)
+    if preset is None:
+        return ModelFacts(name=name, found=False)
+    spec = spec_of(mapping(preset.data))
+    provider, model = text(spec.get("provider")) or "", text(spec.get("model")) or ""
+    if provider in _OWN_LANES:
+        return _declared(ModelFacts(name=name), spec)
+    if "${" in model or "${" in provider:
+        return _declared(ModelFacts(name=name, settled=False), spec)
+    return _listed(name, model if model.startswith(f"{provider}/") else f"{provider}/{model}", lookup, spec)
+
+
+def _listed(name: str, model: str, lookup: Lookup, spec: Mapping[str, Any]) -> ModelFacts:
+    entry = None if "${" in model else lookup(model)
+    facts = ModelFacts(name=name, settled="${" not in model)
+    if entry is not None:
+        where = f"LiteLLM's table for {model}"
+        facts = ModelFacts(
+            name=name,
+            input_price=entry.input_cost,
+            output_price=entry.output_cost,
+            highest_input_price=entry.highest_input_cost,
+            highest_output_price=entry.highest_output_cost,
+            max_output=entry.max_output_tokens,
+            max_output_field=where,
+            window=entry.max_input_tokens,
+            window_field=where,
+            price_source=where,
+        )
+    return _declared(facts, spec)
+
+
+def _declared(facts: ModelFacts, spec: Mapping[str, Any]) -> ModelFacts:
+    """Lay what a preset says over what the table says."""
+    facts = _with_price(facts, mapping(spec.get("price")))
+    extra = mapping(spec.get("extra"))
+    extra = {**extra, **mapping(extra.get("extra_body"))}
+    forced = whole(extra.get("max_tokens"))
+    for longest, field in (
+        (forced, "extra.max_tokens"),
+        (whole(spec.get("max_tokens")), "max_tokens"),
+        (whole(extra.get("max_completion_tokens")), "extra.max_completion_tokens"),
+    ):
+        if longest is not None:
+            where = f"{field} of model {facts.name!r}"
+            facts = replace(facts, max_output=longest, max_output_field=where, forced_output=forced)
+            break
+    window, timeout = whole(spec.get("context_window")), positive(spec.get("timeout"))
+    if window is not None:
+        facts = replace(facts, window=window, window_field=f"context_window of model {facts.name!r}")
+    return facts if timeout is None else replace(facts, timeout_s=timeout, preset_timeout_s=timeout)
+
+
+def _with_price(facts: ModelFacts, price: Mapping[str, Any]) -> ModelFacts:
+    inputs, outputs = (
+        positive(price.get("input_per_mtok"), zero=True),
+        positive(price.get("output_per_mtok"), zero=True),
+    )
+    if inputs is None or outputs is None:
+        return facts
+    cached = positive(price.get("cached_input_per_mtok"), zero=True) or 0.0
+    return replace(
+        facts,
+        input_price=inputs / 1e6,
+        output_price=outputs / 1e6,
+        highest_input_price=max(inputs, cached) / 1e6,
+        highest_output_price=outputs / 1e6,
+        price_source=f"price of model {facts.name!r}",
+    )
+
+
+def whole(value: object) -> int | None:
+    """A whole number from 1, as bounds are; else `None`."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def positive(value: object, *, zero: bool = False) -> float | None:
+    """A number above 0, or from 0; else `None`."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if value > 0 or (zero and value == 0) else None
