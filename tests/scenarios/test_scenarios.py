@@ -315,3 +315,55 @@ def test_steps_of_a_workflow_inside_are_stubbed_by_their_workflow(tuvl_test: Com
     )
     told = tuvl_test()
     assert (told.code, told.out.startswith("passed")) == (0, True), told.out
+
+
+def test_judge_is_scripted_like_any_model_and_refused_without(tuvl_test: Command, tmp_path: Path) -> None:
+    judged = REPLIES + "    judge: { replies: [{ json: { pass: false, reason: rude } }] }\n" + STUBS
+    expect = "  expect: { status: failed, steps: [load, agent, give_up] }\n"
+    project(tmp_path, judged=judged + expect, open=REPLIES + STUBS + "  expect: {}\n")
+    guard = "kind: Artifact\nmetadata: { name: polite, version: 1 }\n"
+    guard += "spec: { type: guardrail, checks: [{ check: llm_judge, model: judge, criteria: Be polite. }] }\n"
+    (tmp_path / "artifacts").mkdir()
+    (tmp_path / "artifacts" / "polite.yaml").write_text(guard)
+    (tmp_path / "llms" / "judge.yaml").write_text(
+        (tmp_path / "llms/default.yaml").read_text().replace("default", "judge")
+    )
+    path = tmp_path / "workflows" / "ticket.yaml"
+    text = path.read_text().replace(
+        "max_iterations: 3", "max_iterations: 3\n        guardrails: { output: [artifact://polite@1] }"
+    )
+    path.write_text(text.replace("routes: { done: END,", "routes: { guardrail_violation: give_up, done: END,"))
+    told = tuvl_test()
+    assert told.code == 1
+    assert "passed  tests/judged.yaml" in told.out, told.out
+    assert "model 'judge' has no replies" in told.out
+
+
+@pytest.mark.parametrize(("approve", "ran"), [("all", True), ("none", False)])
+def test_calls_that_need_approval_get_the_standing_answer(
+    tuvl_test: Command, tmp_path: Path, approve: str, ran: bool
+) -> None:
+    expect = f"  approve: {approve}\n  expect: {{ context: {{ marks: {{ last: hi }} }} }}\n"
+    project(tmp_path, one=REPLIES + STUBS + expect)
+    path = tmp_path / "workflows" / "ticket.yaml"
+    path.write_text(
+        path.read_text().replace("writes_context: true", "writes_context: true\n            approval: required")
+    )
+    assert tuvl_test().code == (0 if ran else 1)
+
+
+def test_scenario_that_takes_too_long_is_cut_off(tuvl_test: Command, tmp_path: Path) -> None:
+    project(tmp_path, one="  timeout_s: 0.05\n" + GOOD.replace("status: completed", "error_type: timeout"))
+    path = tmp_path / "workflows" / "ticket.yaml"
+    waits = "- { id: rest, kind: Functional, runner: wait, seconds: 60, routes: { default: load } }"
+    path.write_text(path.read_text().replace("  steps:\n", f"  steps:\n    {waits}\n", 1))
+    told = tuvl_test()
+    assert (told.code, told.out.startswith("passed")) == (0, True), told.out
+
+
+def test_scenarios_of_the_example_pass_and_take_every_route(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).resolve().parents[2])
+    told = Command(capfd)("--min-coverage", "100")
+    assert told.code == 0, told.out + told.err

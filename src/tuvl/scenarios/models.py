@@ -10,6 +10,7 @@ from tuvl.llm.factory import price_of
 from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price
 from tuvl.llm.script import ScriptedReply, parse_script
 from tuvl.llm.scripted import ScriptedModel
+from tuvl.plan.guards import LlmJudgeGuard
 from tuvl.plan.model import AgentPlan, ExecutionPlan, ModelPlan
 from tuvl.scenarios.refusals import Refusals
 from tuvl.scenarios.stubs import UNSTUBBED
@@ -49,14 +50,20 @@ class Models:
 
 
 def called_models(plan: ExecutionPlan) -> Iterator[str]:
-    """Yield the names that the agents of a plan call models by, those of workflows inside included."""
+    """Yield the names of the models that a plan calls: those of agents, summaries and judges, at any depth."""
     for each in plan.with_nested():
         for step in each.steps.values():
             if isinstance(step.action, AgentPlan):
-                yield step.action.model.name
-                compaction = step.action.compaction
-                if compaction is not None and compaction.model is not None:
-                    yield compaction.model.name
+                yield from _models_of(step.action)
+
+
+def _models_of(agent: AgentPlan) -> Iterator[str]:
+    yield agent.model.name
+    if agent.compaction is not None and agent.compaction.model is not None:
+        yield agent.compaction.model.name
+    for check in agent.guardrails.checks:
+        if isinstance(check, LlmJudgeGuard):
+            yield check.model.name
 
 
 def _script(name: str, model: ScenarioModel, folder: Path) -> tuple[ScriptedReply, ...]:
