@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PINS := requirements/constraints.txt
 INSTALL := PYTHON=$(PYTHON) VENV=$(VENV) requirements/install.sh
-CODE := src tests nodes demo benchmarks
+CODE := src tests nodes demo benchmarks integrations
 
 # Without stored bytecode every start of a process compiles its imports anew, which takes longer than most runs here.
 unexport PYTHONDONTWRITEBYTECODE

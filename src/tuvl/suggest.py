@@ -33,6 +33,21 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
     return None if match is None else f"did you mean {match!r}?"
 
 
+def certain(word: str, candidates: Iterable[str]) -> str | None:
+    """The one candidate that a misspelt word must mean; `None` when another one could be meant as well.
+
+    Certain is one slip in a word of four characters or more, two in one of eight or more, with no other candidate
+    near enough to be guessed.
+    """
+    known = set(candidates)
+    best = closest(word, known)
+    if best is None or closest(word, known - {best}) is not None:
+        return None
+    plain, wanted = _plain(best), _plain(word)
+    slips = 0 if len(wanted) < 4 else 1 if len(wanted) < 8 else 2
+    return best if _distance(wanted, plain, slips) <= slips else None
+
+
 def _plain(word: str) -> str:
     return word[:100].lower().replace("-", "_")
 

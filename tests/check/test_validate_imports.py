@@ -56,7 +56,6 @@ HEAVY = {
     "pydantic_core",
     "re2",
     "rich",
-    "ruamel",
     "sqlalchemy",
     "structlog",
     "ssl",

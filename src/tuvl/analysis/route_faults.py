@@ -16,7 +16,7 @@ from tuvl.analysis.signals import (
 from tuvl.analysis.steps import END, StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.spec.signals import DEFAULT
-from tuvl.suggest import closest
+from tuvl.suggest import certain, closest
 from tuvl.values import KeyPath
 
 MOST_GUESSES = 50
@@ -40,6 +40,7 @@ def unknown_targets(workflow: WorkflowView) -> Iterator[Fault]:
                     (*step.path, "routes", signal),
                     f"route {signal!r} of step {step.id!r} leads to {target!r}, which is no step of this workflow",
                     _target_hint(target, workflow, guess=guesses > 0),
+                    replacement=certain(target, (*workflow.by_id, END)) if guesses > 0 else None,
                 )
                 guesses -= 1
 

@@ -13,4 +13,11 @@ class FaultRule(Rule):
     def report(self, faults: Iterable[Fault], subject: Subject) -> Iterator[Finding]:
         """Make the findings of faults."""
         for fault in faults:
-            yield self.finding(subject, fault.path, fault.message, hint=fault.hint, at_key=fault.at_key)
+            yield self.finding(
+                subject,
+                fault.path,
+                fault.message,
+                hint=fault.hint,
+                at_key=fault.at_key,
+                replacement=fault.replacement,
+            )

@@ -32,7 +32,13 @@ class Finding:
     end_line: int
     end_column: int
     path: str
-    fixable: bool = False
+    replacement: str | None = None
+    """Text that mends it, put in place of the text at the finding's place; only where nothing else can be meant."""
+
+    @property
+    def fixable(self) -> bool:
+        """Whether `tuvl validate --fix` mends it."""
+        return self.replacement is not None
 
     @property
     def order(self) -> tuple[str, int, int, str, str]:
@@ -50,6 +56,8 @@ class Report:
     """One message for each path that could not be read."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """Text of the files that have findings, for showing the line a finding is at."""
+    checked: tuple[str, ...] = ()
+    """The files that were checked, sorted."""
 
     @classmethod
     def of(
@@ -59,10 +67,11 @@ class Report:
         files: int,
         unreadable: Sequence[str] = (),
         texts: Mapping[str, str] | None = None,
+        checked: Iterable[str] = (),
     ) -> "Report":
         """Make a report, sorted and without doubles."""
         ordered = tuple(sorted(set(findings), key=lambda finding: finding.order))
-        return cls(ordered, files, tuple(dict.fromkeys(unreadable)), dict(texts or {}))
+        return cls(ordered, files, tuple(dict.fromkeys(unreadable)), dict(texts or {}), tuple(sorted(set(checked))))
 
     @cached_property
     def errors(self) -> int:

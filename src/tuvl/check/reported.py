@@ -12,7 +12,18 @@ class SourceRule(Rule):
 
     def report(self, problem: SourceProblem, *, file: str) -> Finding:
         """Make the finding of what the reader said."""
-        return self.finding_at(file, problem.range, problem.message, hint=problem.hint, path=problem.path)
+        return self.finding_at(
+            file,
+            problem.range,
+            problem.message,
+            hint=problem.hint,
+            path=problem.path,
+            replacement=self.replacement(problem),
+        )
+
+    def replacement(self, problem: SourceProblem) -> str | None:
+        """Return the text that mends it, if there is one."""
+        return None
 
 
 class ShapeRule(Rule):
@@ -26,5 +37,5 @@ class ShapeRule(Rule):
             problem.message,
             hint=problem.hint,
             at_key=problem.at_key,
-            fixable=problem.fixable,
+            replacement=problem.suggestion if problem.fixable else None,
         )

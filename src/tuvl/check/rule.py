@@ -81,12 +81,17 @@ class Rule:
         hint: str | None = None,
         at_key: bool = False,
         severity: Severity | None = None,
-        fixable: bool = False,
+        replacement: str | None = None,
     ) -> Finding:
-        """Make a finding at a key path; `at_key` points at the key instead of its value."""
+        """Make a finding at a key path; `at_key` points at the key instead of its value.
+
+        `replacement` is the name or text to put there instead, when nothing else can be meant.
+        """
         document = subject.document if isinstance(subject, Subject) else subject
         place = document.locate(path, key=at_key)
-        return self.finding_at(document.file, place, message, hint=hint, path=path, severity=severity, fixable=fixable)
+        return self.finding_at(
+            document.file, place, message, hint=hint, path=path, severity=severity, replacement=replacement
+        )
 
     def finding_at(
         self,
@@ -97,7 +102,7 @@ class Rule:
         hint: str | None = None,
         path: KeyPath = (),
         severity: Severity | None = None,
-        fixable: bool = False,
+        replacement: str | None = None,
     ) -> Finding:
         """Make a finding at a place of a file, for what has no key path."""
         return Finding(
@@ -112,5 +117,5 @@ class Rule:
             end_line=place.end.line,
             end_column=place.end.column,
             path=format_path(path),
-            fixable=fixable,
+            replacement=replacement,
         )

@@ -40,7 +40,7 @@ def finding_text(finding: Finding, text: str, *, colour: bool = False) -> str:
 
 def report_json(report: Report) -> JsonObject:
     """Write the report as the JSON document that programs read."""
-    findings: list[JsonValue] = [_finding_json(finding) for finding in report.findings]
+    findings: list[JsonValue] = [finding_json(finding) for finding in report.findings]
     return {
         "findings": findings,
         "summary": {
@@ -52,7 +52,8 @@ def report_json(report: Report) -> JsonObject:
     }
 
 
-def _finding_json(finding: Finding) -> JsonObject:
+def finding_json(finding: Finding) -> JsonObject:
+    """Write one finding as the JSON object that programs read."""
     return {
         "code": finding.code,
         "name": finding.name,

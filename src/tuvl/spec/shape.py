@@ -13,7 +13,7 @@ from tuvl.spec.removed import REMOVED_KINDS, replacement
 from tuvl.spec.schema_files import KINDS, PROSE, load_schema
 from tuvl.spec.table import LARGEST, AnyOfNode, ChoiceNode, ListNode, MapNode, Node, ObjectNode, ScalarNode, Table
 from tuvl.spec.wording import found, hint_for, number, wanted
-from tuvl.suggest import closest
+from tuvl.suggest import certain, closest
 from tuvl.values import KeyPath, shorten
 
 
@@ -22,7 +22,7 @@ class ShapeProblem:
     """One thing a document says that the language does not: TV101 to TV106, or TV108.
 
     `at_key` says that the key at `path` is meant, not its value. A missing field has the path of the mapping that
-    lacks it. `fixable`: the hint's field name can be put in place of the one that is there.
+    lacks it. `fixable`: the suggested field name can be put in place of the one that is there; no other can be meant.
     """
 
     code: str
@@ -170,7 +170,7 @@ class _Walk:
                 if check is not None:
                     check(child, item, (*path, key))
             elif key not in node.left and not node.open:
-                elsewhere |= self._unknown(node, key, path)
+                elsewhere |= self._unknown(node, key, value, path)
         for key in node.required:
             if key not in value and key not in elsewhere:
                 self._missing(key, path)
@@ -201,7 +201,7 @@ class _Walk:
                         reason = f" (`{need.field}` is {shorten(decided, 40)!r})" if isinstance(decided, str) else ""
                         self._missing(name, path, reason=reason)
 
-    def _unknown(self, node: ObjectNode, key: str, path: KeyPath) -> set[str]:
+    def _unknown(self, node: ObjectNode, key: str, value: Mapping[str, Any], path: KeyPath) -> set[str]:
         """Report an unknown field; return the blocks it belongs into, which are then not reported missing."""
         at = (*path, key)
         for definition in node.definitions:
@@ -224,7 +224,7 @@ class _Walk:
                 message=f"unknown field {shorten(key, 60)!r} in {self._place(path)}",
                 hint=hint or f"known are {', '.join(sorted(node.fields))}",
                 at_key=True,
-                fixable=near is not None and home is None,
+                fixable=home is None and near is not None and near not in value and certain(key, node.fields) == near,
                 suggestion=near if home is None else None,
             )
         )

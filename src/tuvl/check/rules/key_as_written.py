@@ -2,6 +2,8 @@
 
 from tuvl.check.finding import Severity
 from tuvl.check.reported import SourceRule
+from tuvl.source.place import SourceProblem
+from tuvl.values import dump_json
 
 
 class KeyAsWritten(SourceRule):
@@ -14,3 +16,8 @@ class KeyAsWritten(SourceRule):
     code = "TV004"
     name = "key-as-written"
     severity = Severity.NOTE
+
+    def replacement(self, problem: SourceProblem) -> str | None:
+        """Put the key in quotes."""
+        key = problem.path[-1] if problem.path else None
+        return dump_json(key) if isinstance(key, str) else None

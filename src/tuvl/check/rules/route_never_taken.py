@@ -7,7 +7,7 @@ from tuvl.analysis.steps import StepView
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
 from tuvl.spec.signals import RESERVED_EXITS
-from tuvl.suggest import closest
+from tuvl.suggest import certain, closest
 
 
 class RouteNeverTaken(Rule):
@@ -35,7 +35,14 @@ class RouteNeverTaken(Rule):
                     f"step {step.id!r} never returns {signal!r}",
                     hint=_hint(signal, signals),
                     at_key=True,
+                    replacement=_meant(signal, signals, step),
                 )
+
+
+def _meant(signal: str, signals: SignalSet, step: StepView) -> str | None:
+    """Return the signal that a misspelt one must mean, when no route is there for it yet."""
+    name = certain(signal, signals.known)
+    return name if name not in step.routes else None
 
 
 def _spared(step: StepView) -> frozenset[str]:

@@ -1,0 +1,91 @@
+"""What git knows of a folder: which files have changed since a commit, and what they held then.
+
+git is called as a program, without a shell; settings of the repository that would let it start others are turned off.
+"""
+
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tuvl.errors import UsageError
+
+_QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+TIMEOUT_S = 60.0
+
+
+class _GitError(UsageError):
+    """git ended with a failure; the text is the first line it said."""
+
+
+def changed_paths(folder: Path, ref: str) -> tuple[str, ...]:
+    """Return the files below a folder that differ from a commit, sorted: edited, deleted, new and not yet added.
+
+    Names are relative to the folder, with `/`. Raises `UsageError` when the folder is in no repository, when there is
+    no such commit, and when there is no git.
+    """
+    _checked_ref(folder, ref)
+    against = ("--no-ext-diff", "--no-textconv", "--no-renames", "--relative", "--name-only", "-z", "--end-of-options")
+    edited = _git(folder, "diff", *against, ref, "--", ".")
+    new = _git(folder, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    names = {_name(raw) for output in (edited, new) for raw in output.split(b"\0") if raw}
+    return tuple(sorted(names))
+
+
+def _checked_ref(folder: Path, ref: str) -> None:
+    try:
+        _git(folder, "rev-parse", "--is-inside-work-tree")
+    except _GitError as error:
+        hint = "it works inside a git repository; leave it out to check everything"
+        raise UsageError(f"--changed-since: {str(folder)!r} is in no git repository ({error}); {hint}") from None
+    try:
+        _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    except _GitError:
+        hint = "name a commit, a tag or a branch, e.g. origin/main; a shallow clone must fetch it first"
+        raise UsageError(f"--changed-since: there is no commit {ref!r}; {hint}") from None
+
+
+def old_texts(folder: Path, ref: str, names: Sequence[str]) -> Mapping[str, bytes]:
+    """Return what files held in a commit, by name relative to the folder; new ones are left out."""
+    asked = [name for name in names if "\n" not in name]
+    if not asked:
+        return {}
+    lines = "".join(f"{ref}:./{name}\n" for name in asked).encode("utf-8", "surrogateescape")
+    return dict(_batch(_git(folder, "cat-file", "--batch", given=lines), asked))
+
+
+def _batch(output: bytes, asked: Iterable[str]) -> Iterable[tuple[str, bytes]]:
+    at = 0
+    for name in asked:
+        end = output.index(b"\n", at)
+        words = output[at:end].split(b" ")
+        at = end + 1
+        # "<digest> <type> <size>", or "<what was asked> missing".
+        if len(words) == 3 and words[1] in (b"blob", b"tree", b"commit") and words[2].isdigit():
+            size = int(words[2])
+            if words[1] == b"blob":
+                yield name, output[at : at + size]
+            at += size + 1
+
+
+def _git(folder: Path, *words: str, given: bytes = b"") -> bytes:
+    try:
+        done = subprocess.run(
+            ["git", *_QUIET, *words],
+            cwd=folder,
+            input=given,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise UsageError("--changed-since needs git, which is not installed or not on the PATH") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"--changed-since: git gave no answer in {TIMEOUT_S:.0f} seconds") from None
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise _GitError(said[0] if said else f"`git {words[0]}` ended with {done.returncode}")
+    return done.stdout
+
+
+def _name(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
