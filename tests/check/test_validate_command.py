@@ -77,7 +77,8 @@ def test_notes_never_fail(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["nowhere.yaml"], "cannot read 'nowhere.yaml': no such file or folder"),
-        (["--format", "sarif", "good.yaml"], "--format does not take 'sarif'; it takes text or json"),
+        (["--format", "table", "good.yaml"], "it takes one of text, json, jsonl, sarif, github, junit"),
+        (["--dry-run", "good.yaml"], "--dry-run is for --fix"),
         (["--format=jsn", "good.yaml"], "did you mean 'json'?"),
         (["--select", "TV9999", "good.yaml"], "there is no check 'TV9999'"),
         (["--max-cost-usd", "1", "good.yaml"], "no option '--max-cost-usd'"),

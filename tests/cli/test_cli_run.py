@@ -491,5 +491,5 @@ def test_modules_of_a_scripted_run_are_few(here: Path) -> None:
     )
     exit_code, *modules = done.stdout.decode().split()
     assert exit_code == "0"
-    heavy = {"typer", "click", "rich", "litellm", "openai", "httpx", "ruamel", "argparse", "concurrent.futures.process"}
+    heavy = {"typer", "click", "rich", "litellm", "openai", "httpx", "argparse", "concurrent.futures.process"}
     assert heavy & {*modules, *(name.partition(".")[0] for name in modules)} == set()

@@ -1,6 +1,7 @@
 """What git knows of a folder: which files have changed since a commit, and what they held then.
 
-git is called as a program, without a shell; settings of the repository that would let it start others are turned off.
+git is called as a program, without a shell; hooks, file system monitors and external diffs, which settings of the
+repository could name, are turned off.
 """
 
 import subprocess
@@ -17,39 +18,42 @@ class _GitError(UsageError):
     """git ended with a failure; the text is the first line it said."""
 
 
-def changed_paths(folder: Path, ref: str) -> tuple[str, ...]:
-    """Return the files below a folder that differ from a commit, sorted: edited, deleted, new and not yet added.
+def commit_of(folder: Path, ref: str) -> str:
+    """Return the digest of the commit that a name stands for.
 
-    Names are relative to the folder, with `/`. Raises `UsageError` when the folder is in no repository, when there is
-    no such commit, and when there is no git.
+    Raises `UsageError` when the folder is in no repository, when there is no such commit, and when there is no git.
     """
-    _checked_ref(folder, ref)
-    against = ("--no-ext-diff", "--no-textconv", "--no-renames", "--relative", "--name-only", "-z", "--end-of-options")
-    edited = _git(folder, "diff", *against, ref, "--", ".")
-    new = _git(folder, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
-    names = {_name(raw) for output in (edited, new) for raw in output.split(b"\0") if raw}
-    return tuple(sorted(names))
-
-
-def _checked_ref(folder: Path, ref: str) -> None:
     try:
         _git(folder, "rev-parse", "--is-inside-work-tree")
     except _GitError as error:
         hint = "it works inside a git repository; leave it out to check everything"
         raise UsageError(f"--changed-since: {str(folder)!r} is in no git repository ({error}); {hint}") from None
     try:
-        _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        found = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     except _GitError:
         hint = "name a commit, a tag or a branch, e.g. origin/main; a shallow clone must fetch it first"
         raise UsageError(f"--changed-since: there is no commit {ref!r}; {hint}") from None
+    return found.decode("ascii").strip()
 
 
-def old_texts(folder: Path, ref: str, names: Sequence[str]) -> Mapping[str, bytes]:
+def changed_paths(folder: Path, commit: str) -> tuple[str, ...]:
+    """Return the files below a folder that differ from a commit, sorted: edited, deleted, new and not yet added.
+
+    Names are relative to the folder, with `/`.
+    """
+    against = ("--no-ext-diff", "--no-textconv", "--no-renames", "--relative", "--name-only", "-z")
+    edited = _git(folder, "diff", *against, commit, "--", ".")
+    new = _git(folder, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    names = {_name(raw) for output in (edited, new) for raw in output.split(b"\0") if raw}
+    return tuple(sorted(names))
+
+
+def old_texts(folder: Path, commit: str, names: Sequence[str]) -> Mapping[str, bytes]:
     """Return what files held in a commit, by name relative to the folder; new ones are left out."""
     asked = [name for name in names if "\n" not in name]
     if not asked:
         return {}
-    lines = "".join(f"{ref}:./{name}\n" for name in asked).encode("utf-8", "surrogateescape")
+    lines = "".join(f"{commit}:./{name}\n" for name in asked).encode("utf-8", "surrogateescape")
     return dict(_batch(_git(folder, "cat-file", "--batch", given=lines), asked))
 
 

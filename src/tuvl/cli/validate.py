@@ -3,10 +3,11 @@
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal, assert_never, cast, get_args
 
 from tuvl.check.finding import Report, Severity
 from tuvl.check.runner import check_paths
@@ -14,17 +15,18 @@ from tuvl.cli.flags import Flags, Words, read_words
 from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.cli.render import report_json, report_text, summary_line
 from tuvl.errors import TuvlError, UsageError
+from tuvl.project.index import ProjectIndex
 from tuvl.settings import environment
 from tuvl.suggest import did_you_mean
 from tuvl.values import printable_lines
 
-ReportFormat = Literal["text", "json"]
+ReportFormat = Literal["text", "json", "jsonl", "sarif", "github", "junit"]
 
 FLAGS = Flags(
     command="validate",
-    values=frozenset({"--project", "--format", "--output"}),
+    values=frozenset({"--project", "--format", "--output", "--changed-since"}),
     repeated=frozenset({"--select", "--ignore"}),
-    switches=frozenset({"--strict", "--quiet"}),
+    switches=frozenset({"--strict", "--quiet", "--fix", "--dry-run"}),
 )
 
 DONE = 0
@@ -44,6 +46,9 @@ class ValidateOptions:
     ignore: tuple[str, ...] = ()
     output: str | None = None
     quiet: bool = False
+    changed_since: str | None = None
+    fix: bool = False
+    dry_run: bool = False
 
 
 def options_of(words: Words) -> ValidateOptions:
@@ -51,11 +56,13 @@ def options_of(words: Words) -> ValidateOptions:
     chosen = words.one("--format") or "text"
     formats = get_args(ReportFormat)
     if chosen not in formats:
-        hint = did_you_mean(chosen, formats) or f"it takes {' or '.join(formats)}"
+        hint = did_you_mean(chosen, formats) or f"it takes one of {', '.join(formats)}"
         raise UsageError(f"--format does not take {chosen!r}; {hint}")
     project = words.one("--project")
     if project is not None and not Path(project).is_dir():
         raise UsageError(f"--project names {project!r}, which is no folder")
+    if words.on("--dry-run") and not words.on("--fix"):
+        raise UsageError("--dry-run is for --fix: it shows what would be mended and writes nothing")
     return ValidateOptions(
         paths=tuple(Path(argument) for argument in words.arguments),
         project=None if project is None else Path(project),
@@ -65,6 +72,9 @@ def options_of(words: Words) -> ValidateOptions:
         ignore=words.all("--ignore"),
         output=words.one("--output"),
         quiet=words.on("--quiet"),
+        changed_since=words.one("--changed-since"),
+        fix=words.on("--fix"),
+        dry_run=words.on("--dry-run"),
     )
 
 
@@ -84,19 +94,56 @@ def main(argv: Sequence[str]) -> int:
 def validate(options: ValidateOptions) -> int:
     """Check, print the report, and return the exit code; raises `UsageError`."""
     check_destination(options.output)
-    report = check_paths(
-        options.paths, project=options.project, select=options.select, ignore=options.ignore, jobs=_processors()
-    )
+    written = True
+    if options.fix:
+        report, written = _fix(options)
+    else:
+        report = _check(options)
     delivered = deliver(_written(report, options), options.output)
     for message in report.unreadable:
         sys.stderr.write(f"tuvl validate: {message}\n")
     if not options.quiet:
         sys.stderr.write(f"{summary_line(report)}\n")
-    if report.broken or (not delivered and options.output is not None):
+    if report.broken or not written or (not delivered and options.output is not None):
         return MISUSE
     if not delivered:
         return FINDINGS
     return FINDINGS if report.failed(strict=options.strict) else DONE
+
+
+def _check(options: ValidateOptions, stand_ins: Mapping[Path, bytes] | None = None) -> Report:
+    touched: Callable[[ProjectIndex], frozenset[str]] | None = None
+    if options.changed_since is not None:
+        from tuvl.cli.changes import touched_since  # starts git, which most checks do not
+
+        touched = partial(touched_since, ref=options.changed_since)
+    return check_paths(
+        options.paths,
+        project=options.project,
+        select=options.select,
+        ignore=options.ignore,
+        jobs=_processors(),
+        stand_ins=stand_ins,
+        touched=touched,
+    )
+
+
+def _fix(options: ValidateOptions) -> tuple[Report, bool]:
+    """Mend what is certain; returns what is left to find, and whether every file could be written."""
+    from tuvl.cli.fixing import diff_text, fix, write_fixed  # compares texts, which a check does not
+
+    fixed = fix(partial(_check, options))
+    written = options.dry_run or write_fixed(fixed)
+    text = diff_text(fixed)
+    if options.format == "text" and options.output is None:
+        written = deliver(printable_lines(text) if sys.stdout.isatty() else text, None) and written
+    else:
+        sys.stderr.write(printable_lines(text))
+    if fixed.count and not options.quiet:
+        files = len(fixed.files)
+        how = "can be mended" if options.dry_run else "mended"
+        sys.stderr.write(f"{fixed.count} finding{'s' * (fixed.count > 1)} {how} in {files} file{'s' * (files > 1)}\n")
+    return fixed.report, written
 
 
 def _processors() -> int:
@@ -106,8 +153,32 @@ def _processors() -> int:
 
 
 def _written(report: Report, options: ValidateOptions) -> str:
-    if options.format == "json":
-        return json_document(report_json(report))
+    match options.format:
+        case "text":
+            return _text(report, options)
+        case "json":
+            return json_document(report_json(report))
+        case "jsonl":
+            from tuvl.cli.render_jsonl import report_jsonl
+
+            return report_jsonl(report)
+        case "sarif":
+            from tuvl.cli.render_sarif import report_sarif
+
+            return json_document(report_sarif(report))
+        case "github":
+            from tuvl.cli.render_github import report_github
+
+            return report_github(report)
+        case "junit":
+            from tuvl.cli.render_junit import report_junit
+
+            return report_junit(report, strict=options.strict)
+        case other:
+            assert_never(other)
+
+
+def _text(report: Report, options: ValidateOptions) -> str:
     least = Severity.NOTE
     if options.quiet:
         least = Severity.WARNING if options.strict else Severity.ERROR

@@ -1,5 +1,6 @@
 """`kind: ProjectConfig`: `tuvl.yaml`, the settings of a project."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -75,6 +76,17 @@ class ArtifactSource(Contract):
     """SHA-256 of the pack, checked before anything in it is read."""
 
 
+CheckSeverity: TypeAlias = Literal["error", "warning", "note", "ignore"]
+
+
+class Checks(Contract):
+    """How much the checks of `tuvl validate` weigh in this project."""
+
+    severity: Mapping[Text, CheckSeverity] = Field(default_factory=dict)
+    """By code, e.g. `TV302: error`; `ignore` leaves the findings out. What keeps a workflow from running stays an error.
+    The table `[tool.tuvl.severity]` of `pyproject.toml` says the same; this one wins."""
+
+
 class ProjectSpec(Contract):
     """Settings of the project."""
 
@@ -90,6 +102,8 @@ class ProjectSpec(Contract):
     """What holds for every workflow."""
     artifact_sources: Many[ArtifactSource] = ()
     """Packs of artifacts from elsewhere."""
+    checks: Checks = Field(default_factory=Checks)
+    """How much the checks of `tuvl validate` weigh."""
 
 
 class ProjectMetadata(Metadata):

@@ -1,0 +1,108 @@
+"""`tuvl validate --fix`: mends what is certain, shows it as a diff, and writes it unless that is not wanted."""
+
+import difflib
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tuvl.check.finding import Finding, Report
+from tuvl.errors import UsageError
+from tuvl.files import write_whole
+from tuvl.project.layout import YAML_SUFFIXES, absolute, is_prose
+from tuvl.project.loading import display_name
+from tuvl.source.place import Position, Range
+from tuvl.source.rewrite import Replacement, rewrite
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+MOST_ROUNDS = 10
+"""Rounds of mending; a later one mends what could only be seen once an earlier one had mended what it stood in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed:
+    """What can be mended."""
+
+    report: Report
+    """What is left to find."""
+    files: Mapping[Path, tuple[bytes, bytes]]
+    """File → its bytes before and after; only files that change."""
+    count: int
+    """How many findings were mended."""
+
+
+def fix(check: Callable[[Mapping[Path, bytes]], Report]) -> Fixed:
+    """Mend in memory until nothing is left that can be; `check` takes what to read in place of files."""
+    before: dict[Path, bytes] = {}
+    now: dict[Path, bytes] = {}
+    count = 0
+    report = check(now)
+    for _ in range(MOST_ROUNDS):
+        made = 0
+        for path, replacements in _by_file(report).items():
+            raw = now[path] if path in now else _read(path)
+            mended, number = rewrite(raw, replacements, prose=is_prose(path))
+            if mended != raw:
+                before.setdefault(path, raw)
+                now[path] = mended
+                made += number
+        if not made:
+            break
+        count += made
+        report = check(now)
+    files = {path: (before[path], now[path]) for path in sorted(now) if before[path] != now[path]}
+    return Fixed(report=report, files=files, count=count)
+
+
+def _by_file(report: Report) -> Mapping[Path, list[Replacement]]:
+    found: dict[Path, list[Replacement]] = {}
+    for finding in report.findings:
+        path = absolute(Path(finding.file))
+        if finding.replacement is not None and (path.suffix.lower() in YAML_SUFFIXES or is_prose(path)):
+            found.setdefault(path, []).append(Replacement(place=_place(finding), new=finding.replacement))
+    return found
+
+
+def _place(finding: Finding) -> Range:
+    return Range(Position(finding.line, finding.column), Position(finding.end_line, finding.end_column))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {display_name(path)!r}: {(error.strerror or 'unknown reason').lower()}"
+        ) from None
+
+
+def diff_text(fixed: Fixed) -> str:
+    """Write what changes as a unified diff; empty when nothing does."""
+    return "".join(line for path, (old, new) in fixed.files.items() for line in _diff(display_name(path), old, new))
+
+
+def _diff(name: str, old: bytes, new: bytes) -> Iterator[str]:
+    for line in difflib.unified_diff(_lines(old), _lines(new), fromfile=name, tofile=name):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(raw: bytes) -> list[str]:
+    return _LINE.findall(raw.decode("utf-8", "replace"))
+
+
+def write_fixed(fixed: Fixed) -> bool:
+    """Write the files that change, each in one move and with the rights it had; says on stderr which could not be."""
+    written = True
+    for path, (_, new) in fixed.files.items():
+        try:
+            mode = path.stat().st_mode
+            write_whole(path, new.decode("utf-8"))
+            path.chmod(mode)
+        except OSError as error:
+            sys.stderr.write(
+                f"tuvl validate: cannot write {display_name(path)!r} ({error.strerror}); it is not mended\n"
+            )
+            written = False
+    return written

@@ -1,0 +1,174 @@
+"""`tuvl validate --changed-since REF`: what a change touches, dependants included."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.check.project_files import write
+from tests.cli.cli_support import environment, tuvl
+from tuvl.cli.changes import touched_since
+from tuvl.project.index import ProjectIndex
+
+AGENT = """\
+kind: Workflow
+metadata: { name: NAME }
+spec:
+  steps:
+    - id: a
+      kind: Agent
+      mode: completion
+      agent: { model: PRESET, prompt: Hi., steering: "artifact://TONE", outcome: { write: said } }
+      routes: { error: END, aborted: END, timeout: END }
+"""
+NODES = """\
+kind: Workflow
+metadata: { name: NAME }
+spec: { steps: [{ id: a, kind: Functional, runner: RUNNER }] }
+"""
+CALLS = """\
+kind: Workflow
+metadata: { name: calls }
+spec: { steps: [{ id: a, kind: Workflow, workflow: kind_one, output_key: x }] }
+"""
+PRESET = "kind: AgentModel\nmetadata: { name: NAME }\nspec: { provider: openai, model: m }\n"
+ARTIFACT = "---\nname: NAME\ntype: steering\n---\nBe kind.\n"
+NODE = 'from tuvl import node\n@node("NAME")\ndef run(ctx): return {}\n'
+FILES = {
+    "tuvl.yaml": "kind: ProjectConfig\n",
+    "workflows/kind.yaml": AGENT.replace("NAME", "kind_one").replace("PRESET", "big").replace("TONE", "kind"),
+    "workflows/harsh.yaml": AGENT.replace("NAME", "harsh_one").replace("PRESET", "small").replace("TONE", "harsh@1"),
+    "workflows/calls.yaml": CALLS,
+    "workflows/counts.yaml": NODES.replace("NAME", "counts").replace("RUNNER", "count"),
+    "workflows/sorts.yaml": NODES.replace("NAME", "sorts").replace("RUNNER", "sort"),
+    "llms/big.yaml": PRESET.replace("NAME", "big"),
+    "llms/small.yaml": PRESET.replace("NAME", "small"),
+    "artifacts/kind.md": ARTIFACT.replace("NAME", "kind"),
+    "artifacts/harsh.md": ARTIFACT.replace("NAME", "harsh"),
+    "nodes/count.py": NODE.replace("NAME", "count"),
+    "nodes/sort.py": NODE.replace("NAME", "sort"),
+}
+
+
+def git(folder: Path, *words: str) -> None:
+    names = {f"GIT_{who}_{what}": "x@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    alone = {**environment(**names), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["git", *words], cwd=folder, env=alone, check=True, capture_output=True, timeout=60)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project in a folder of a repository, all of it committed."""
+    folder = write(tmp_path / "desk", FILES)
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    return folder
+
+
+def touched(project: Path) -> set[str]:
+    files = touched_since(ProjectIndex(project), "HEAD")
+    return {os.path.relpath(file, project) for file in files}
+
+
+def test_nothing_changed_touches_nothing(project: Path) -> None:
+    assert touched(project) == set()
+    ended = tuvl("validate", "--changed-since", "HEAD", cwd=project)
+    assert (ended.returncode, ended.stderr) == (0, "0 files checked: nothing found\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "dependants"),
+    [
+        ("artifacts/kind.md", {"workflows/kind.yaml", "workflows/calls.yaml"}),
+        ("artifacts/harsh.md", {"workflows/harsh.yaml"}),
+        ("llms/big.yaml", {"workflows/kind.yaml", "workflows/calls.yaml"}),
+        ("nodes/count.py", {"workflows/counts.yaml"}),
+        ("workflows/kind.yaml", {"workflows/calls.yaml"}),
+        ("workflows/sorts.yaml", set()),
+    ],
+)
+@pytest.mark.parametrize("change", ["edited", "deleted", "emptied"])
+def test_change_touches_what_uses_it(project: Path, file: str, dependants: set[str], change: str) -> None:
+    path = project / file
+    if change == "edited":
+        path.write_text(path.read_text(encoding="utf-8") + "\n# more\n", encoding="utf-8")
+    elif change == "deleted":
+        path.unlink()
+    else:
+        path.write_text("", encoding="utf-8")
+    assert touched(project) == {file, *dependants}
+
+
+def test_new_file_that_git_does_not_know_yet_counts(project: Path) -> None:
+    write(project, {"artifacts/kind2.md": ARTIFACT.replace("NAME", "kind").replace("---\nBe", "version: 2\n---\nBe")})
+    assert touched(project) == {"artifacts/kind2.md", "workflows/kind.yaml", "workflows/calls.yaml"}
+
+
+def test_renamed_artifact_touches_who_used_the_old_name(project: Path) -> None:
+    git(project, "mv", "artifacts/kind.md", "artifacts/gentle.md")
+    path = project / "artifacts/gentle.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("name: kind", "name: gentle"), encoding="utf-8")
+    assert touched(project) >= {"artifacts/gentle.md", "workflows/kind.yaml"}
+
+
+@pytest.mark.parametrize("file", ["tuvl.yaml", "pyproject.toml"])
+def test_configuration_touches_everything(project: Path, file: str) -> None:
+    write(project, {file: "kind: ProjectConfig\nmetadata: { name: p }\n" if file == "tuvl.yaml" else "[tool.x]\n"})
+    assert touched(project) >= {name for name in FILES if name.endswith((".yaml", ".md"))}
+
+
+def test_findings_of_other_files_are_not_told(project: Path) -> None:
+    for name in ("kind", "harsh"):
+        path = project / f"workflows/{name}.yaml"
+        path.write_text(path.read_text(encoding="utf-8").replace("mode:", "mood:"), encoding="utf-8")
+    git(project, "commit", "-q", "-a", "-m", "second")
+    (project / "artifacts/kind.md").unlink()
+    ended = tuvl("validate", "--changed-since", "HEAD", "--format", "jsonl", cwd=project)
+    assert ended.returncode == 1
+    assert '"file":"desk/workflows/kind.yaml"' in ended.stdout
+    assert "TV204" in ended.stdout
+    assert "harsh" not in ended.stdout
+
+
+def test_older_commits_and_branches_can_be_named(project: Path) -> None:
+    write(project, {"workflows/new.yaml": NODES.replace("NAME", "new").replace("RUNNER", "sort")})
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "second")
+    assert tuvl("validate", "--changed-since", "main", cwd=project).stderr.startswith("0 files")
+    for ref in ("HEAD~1", "main@{1}", "HEAD^{/first}"):
+        assert tuvl("validate", "--changed-since", ref, cwd=project).stderr.startswith("1 file ")
+
+
+@pytest.mark.parametrize("ref", ["nowhere", "--output=x", "HEAD~9", "", "HEAD:desk"])
+def test_commit_that_is_none_ends_with_2(project: Path, ref: str) -> None:
+    ended = tuvl("validate", f"--changed-since={ref}", cwd=project)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert f"there is no commit {ref!r}" in ended.stderr
+    assert not (project / "x").exists()
+
+
+def test_folder_outside_of_a_repository_ends_with_2(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    ended = tuvl("validate", "--changed-since", "HEAD", cwd=tmp_path, environ=environment(GIT_DIR=str(tmp_path / "x")))
+    assert ended.returncode == 2
+    assert "is in no git repository" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_machine_without_git_ends_with_2(project: Path) -> None:
+    ended = tuvl("validate", "--changed-since", "HEAD", cwd=project, environ=environment(PATH="/nowhere"))
+    assert ended.returncode == 2
+    assert "needs git" in ended.stderr
+
+
+def test_monitors_and_external_diffs_of_the_repository_are_not_started(project: Path) -> None:
+    """A repository that somebody else wrote must not run anything by being checked."""
+    script = write(project, {"evil.sh": "#!/bin/sh\ntouch started\n"}) / "evil.sh"
+    script.chmod(0o755)
+    for name in ("core.fsmonitor", "diff.external"):
+        git(project, "config", name, str(script))
+    (project / "artifacts/kind.md").unlink()
+    assert tuvl("validate", "--changed-since", "HEAD", cwd=project).returncode == 1
+    assert list(project.parent.rglob("started")) == []

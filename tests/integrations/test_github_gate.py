@@ -1,0 +1,199 @@
+"""The GitHub Action's gate, against a server that speaks the part of the API it uses."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.check.project_files import workflow, write
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "integrations" / "github"
+MARK = "<!-- tuvl gate -->"
+
+
+@dataclass
+class GitHub:
+    """Comments of one pull request."""
+
+    url: str = ""
+    comments: list[dict[str, Any]] = field(default_factory=list)
+    refuses: bool = False
+    tokens: set[str] = field(default_factory=set)
+
+    def add(self, body: str, kind: str = "Bot") -> None:
+        self.comments.append({"id": len(self.comments) + 1, "body": body, "user": {"type": kind}})
+
+
+@pytest.fixture
+def github() -> Iterator[GitHub]:
+    state = GitHub()
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            state.tokens.add(self.headers["Authorization"])
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"null")
+            path, _, query = self.path.partition("?")
+            reply: Any = {}
+            if state.refuses and self.command != "GET":
+                self.send_error(403)
+                return
+            if self.command == "GET" and path == "/repos/me/desk/issues/7/comments":
+                page = int(re.findall(r"\bpage=(\d+)", query)[-1])
+                reply = state.comments[(page - 1) * 100 : page * 100]
+            elif self.command == "POST" and path == "/repos/me/desk/issues/7/comments":
+                state.add(body["body"])
+            elif self.command == "PATCH":
+                number = int(path.removeprefix("/repos/me/desk/issues/comments/"))
+                state.comments[number - 1]["body"] = body["body"]
+            else:
+                self.send_error(404)
+                return
+            raw = json.dumps(reply).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        do_GET = do_POST = do_PATCH = answer
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    state.url = f"http://127.0.0.1:{server.server_port}"
+    yield state
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return write(tmp_path / "desk", {"tuvl.yaml": "kind: ProjectConfig\n", "w.yaml": workflow()})
+
+
+def gate(project: Path, github: GitHub, *, event: object = None, **settings: str) -> subprocess.CompletedProcess[str]:
+    said = project.parent / "event.json"
+    said.write_text(json.dumps({"pull_request": {"number": 7}} if event is None else event), encoding="utf-8")
+    environ = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("GATE_", "GITHUB_"))},
+        "GITHUB_API_URL": github.url,
+        "GITHUB_REPOSITORY": "me/desk",
+        "GITHUB_EVENT_PATH": str(said),
+        "GITHUB_OUTPUT": str(project.parent / "output"),
+        "GATE_TOKEN": "t0ken",
+        "no_proxy": "127.0.0.1",
+        **settings,
+    }
+    words = [sys.executable, str(FOLDER / "gate.py")]
+    return subprocess.run(words, cwd=project, env=environ, capture_output=True, encoding="utf-8", timeout=100)
+
+
+def misspell(project: Path) -> None:
+    write(project, {"w.yaml": workflow().replace("values", "valeus")})
+
+
+def test_findings_are_marked_and_told_in_one_comment(project: Path, github: GitHub) -> None:
+    misspell(project)
+    first, second = gate(project, github), gate(project, github)
+    assert first.returncode == second.returncode == 1
+    assert "::error file=w.yaml,line=8," in first.stdout
+    (comment,) = github.comments
+    assert comment["body"].startswith(MARK)
+    assert "| ❌ | w.yaml:8 | TV101 unknown-field |" in comment["body"]
+    assert github.tokens == {"Bearer t0ken"}
+    assert (project.parent / "output").read_text(encoding="utf-8") == "exit-code=1\n" * 2
+
+
+def test_comment_is_written_anew_when_all_is_well_again(project: Path, github: GitHub) -> None:
+    misspell(project)
+    gate(project, github)
+    write(project, {"w.yaml": workflow()})
+    assert gate(project, github).returncode == 0
+    assert [one["body"] for one in github.comments] == [f"{MARK}\n### tuvl\n\nNothing found.\n"]
+
+
+def test_without_findings_nobody_is_disturbed(project: Path, github: GitHub) -> None:
+    assert gate(project, github).returncode == 0
+    assert github.comments == []
+
+
+def test_comments_of_people_are_left_alone(project: Path, github: GitHub) -> None:
+    misspell(project)
+    github.add(f"{MARK}\nmine", kind="User")
+    for number in range(120):
+        github.add(f"comment {number}")
+    gate(project, github)
+    gate(project, github)
+    assert github.comments[0]["body"] == f"{MARK}\nmine"
+    assert len(github.comments) == 122
+
+
+def test_token_that_may_not_write_is_a_warning(project: Path, github: GitHub) -> None:
+    misspell(project)
+    github.refuses = True
+    ended = gate(project, github)
+    assert ended.returncode == 1
+    assert "::warning title=tuvl::the comment could not be written: HTTPError" in ended.stdout
+    assert "Traceback" not in ended.stderr
+
+
+def test_push_without_a_pull_request_has_no_comment(project: Path, github: GitHub) -> None:
+    misspell(project)
+    assert gate(project, github, event={"ref": "refs/heads/main"}).returncode == 1
+    assert github.comments == []
+
+
+def test_text_of_a_file_stays_text_in_the_comment(project: Path, github: GitHub) -> None:
+    name = '"|<img src=x>@everyone`**"'
+    write(project, {"w.yaml": workflow().replace("kind: Functional", f"kind: Functional\n      {name}: 1")})
+    gate(project, github)
+    (comment,) = github.comments
+    assert "<img" not in comment["body"]
+    assert "@" not in comment["body"]
+    rows = [line for line in comment["body"].splitlines() if "TV101" in line]
+    assert [len(re.findall(r"(?<!\\)\|", row)) for row in rows] == [5]
+
+
+def test_settings_reach_the_command(project: Path, github: GitHub) -> None:
+    write(project, {"w.yaml": workflow().replace("Hello", "yes"), "other.yaml": workflow("other")})
+    assert gate(project, github, GATE_STRICT="false", GATE_COMMENT="false").returncode == 0
+    assert gate(project, github, GATE_PATHS="other.yaml\n\n", GATE_SARIF="r.sarif").returncode == 0
+    assert json.loads((project / "r.sarif").read_text(encoding="utf-8"))["version"] == "2.1.0"
+    assert gate(project, github).returncode == 1
+    assert gate(project, github, GATE_CHANGED_SINCE="--help").returncode == 2
+    assert gate(project, github, GATE_PATHS="--help").returncode == 2
+
+
+def test_action_gives_every_input_to_the_script_as_a_variable() -> None:
+    """An input inside a script would be run as code."""
+    action = yaml.safe_load((FOLDER / "action.yml").read_text(encoding="utf-8"))
+    steps = action["runs"]["steps"]
+    assert all("${{" not in step["run"] for step in steps)
+    given = {variable for step in steps for variable in step["env"]}
+    used = set(re.findall(r"['\"](GATE_\w+)['\"]", (FOLDER / "gate.py").read_text(encoding="utf-8")))
+    assert used == given - {"TUVL_INSTALL"}
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE)) == action["inputs"].keys()
+
+
+def test_hooks_for_pre_commit_are_commands_that_exist(project: Path) -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    for hook in hooks:
+        command, *words = hook["entry"].split()
+        assert command == "tuvl"
+        ended = subprocess.run([sys.executable, "-m", "tuvl", *words], cwd=project, capture_output=True, timeout=60)
+        assert ended.returncode == 0
