@@ -70,6 +70,17 @@ class TextOrJson(StrEnum):
     JSON = "json"
 
 
+class ReportFormat(StrEnum):
+    """Choices of `tuvl validate --format`."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    SARIF = "sarif"
+    GITHUB = "github"
+    JUNIT = "junit"
+
+
 class GraphFormat(StrEnum):
     """Choices of `tuvl graph --format`."""
 
@@ -131,6 +142,8 @@ def init(
         "tuvl validate",
         "tuvl validate workflows/triage.yaml --strict",
         "tuvl validate --format json --select TV2 --ignore TV210",
+        "tuvl validate --fix --dry-run",
+        "tuvl validate --changed-since origin/main --format github",
     )
 )
 def validate(
@@ -140,8 +153,12 @@ def validate(
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail, too.")] = False,
     format_: Annotated[
-        TextOrJson, typer.Option("--format", help="Text for people, or JSON for programs.")
-    ] = TextOrJson.TEXT,
+        ReportFormat,
+        typer.Option(
+            "--format",
+            help="Text for people; JSON, JSON Lines, SARIF 2.1.0, GitHub annotations or JUnit XML for programs.",
+        ),
+    ] = ReportFormat.TEXT,
     select: Annotated[
         list[str] | None, typer.Option(metavar="CODES", help=f"Only these checks; {_CODES} Repeatable.")
     ] = None,
@@ -154,6 +171,18 @@ def validate(
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Print only what fails: errors, with --strict warnings, and no summary.")
     ] = False,
+    changed_since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REF",
+            help="Only files that differ from this commit of git, and those that use what they define.",
+        ),
+    ] = None,
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Mend what is certain, show it as a diff, and report what is left."),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --fix: show the diff, and write nothing.")] = False,
     project: Project = None,
 ) -> None:
     """Check files, folders or a project before anything runs.
@@ -165,9 +194,14 @@ def validate(
     from tuvl.cli.validate import validate as check
 
     given = _given(
-        values={"--format": format_, "--output": output, "--project": project},
+        values={
+            "--format": format_,
+            "--output": output,
+            "--project": project,
+            "--changed-since": changed_since,
+        },
         repeated={"--select": select, "--ignore": ignore},
-        switches={"--strict": strict, "--quiet": quiet},
+        switches={"--strict": strict, "--quiet": quiet, "--fix": fix, "--dry-run": dry_run},
     )
     raise typer.Exit(check(options_of(Words(arguments=tuple(paths or ()), given=given))))
 

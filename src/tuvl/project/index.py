@@ -10,6 +10,7 @@ from tuvl.artifacts.registry import ArtifactRegistry, ArtifactView, prose_artifa
 from tuvl.errors import UsageError
 from tuvl.project.layout import PROJECT_FILE, absolute, is_prose, walk
 from tuvl.project.loading import LoadedFile, display_name, parse_markdown, parse_yaml, read_file
+from tuvl.project.pyproject import ToolTable, read_tool_table
 from tuvl.source.document import Document
 
 if TYPE_CHECKING:
@@ -62,6 +63,12 @@ class ProjectIndex:
             parse = parse_markdown if is_prose(path) else parse_yaml
             self._loaded[path] = None if raw is None else parse(path, raw)
         return self._loaded[path]
+
+    def stand_in(self, path: Path, raw: bytes) -> None:
+        """Let these bytes be read in place of a file, as long as nothing has read it."""
+        path = absolute(path)
+        self._shown[display_name(path)] = path
+        self._raw[path] = raw
 
     def file_of(self, document: Document) -> LoadedFile | None:
         """Return the file that a document of this project stands in."""
@@ -124,6 +131,11 @@ class ProjectIndex:
     def config(self) -> Mapping[str, Any]:
         """Data of the `ProjectConfig` document (its settings stand under `spec`), or an empty mapping."""
         return _mapping(self.config_document.data) if self.config_document is not None else {}
+
+    @cached_property
+    def tool_table(self) -> ToolTable | None:
+        """`[tool.tuvl]` of the project's `pyproject.toml`, when there is one."""
+        return read_tool_table(self.root)
 
     def documents(self, kind: str) -> tuple[Document, ...]:
         """Return the enabled documents of one kind, in the order of their files."""

@@ -8,6 +8,7 @@ from tuvl.check.rules.bad_expression import BadExpression
 from tuvl.check.rules.bad_id import BadId
 from tuvl.check.rules.bad_schema import BadSchema
 from tuvl.check.rules.bad_template import BadTemplate
+from tuvl.check.rules.check_severity import CheckSeverity
 from tuvl.check.rules.confusable_tools import ConfusableTools
 from tuvl.check.rules.cycle_without_exit_bound import CycleWithoutExitBound
 from tuvl.check.rules.dead_end_signal import DeadEndSignal
@@ -103,6 +104,7 @@ REFERENCES: tuple[Rule, ...] = (
     DuplicateTrigger(),
     WorkflowCycle(),
     UnsetVariable(),
+    CheckSeverity(),
 )
 
 FLOW: tuple[Rule, ...] = (
