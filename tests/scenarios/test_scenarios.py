@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.cli.cli_support import tuvl
 from tests.scenarios.scenario_support import HEAD, REPLIES, STUBS, Command, project
 
 GOOD = REPLIES + STUBS + "  expect: { status: completed }\n"
@@ -367,3 +368,19 @@ def test_scenarios_of_the_example_pass_and_take_every_route(
     monkeypatch.chdir(Path(__file__).resolve().parents[2])
     told = Command(capfd)("--min-coverage", "100")
     assert told.code == 0, told.out + told.err
+
+
+def test_node_that_ignores_its_end_holds_up_no_other_scenario(tmp_path: Path) -> None:
+    text = REPLIES + "  stubs: { load: {} }\n  allow_effects: [mark]\n  expect: { calls: [mark] }\n"
+    project(tmp_path, a=text, b=GOOD)
+    (tmp_path / "nodes" / "mark.py").write_text(
+        "import asyncio\n\nfrom tuvl import node\n\n\n"
+        '@node("mark", writes=["marks"], signals=["default"], effects="write")\n'
+        "async def mark(ctx):\n    while True:\n        try:\n            await asyncio.sleep(3600)\n"
+        "        except asyncio.CancelledError:\n            pass\n"
+    )
+    path = tmp_path / "workflows" / "ticket.yaml"
+    path.write_text(path.read_text().replace("writes_context: true", "timeout_s: 0.05\n            on_timeout: report"))
+    told = tuvl("test", cwd=tmp_path)
+    assert (told.returncode, told.stderr) == (0, "2 scenarios: 2 passed\n")
+    assert told.stdout.count("passed") == 2

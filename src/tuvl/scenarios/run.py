@@ -3,15 +3,16 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from tuvl.check.finding import Severity
 from tuvl.check.runner import check_document
 from tuvl.engine.result import RunResult
-from tuvl.errors import ConfigError, InputError, UsageError
+from tuvl.errors import ConfigError, InputError, TuvlError
+from tuvl.leftovers import stop_tasks
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
 from tuvl.scenarios.expect import mismatches
@@ -25,6 +26,7 @@ from tuvl.tools.approval import StandingAnswer
 from tuvl.values import KeyPath
 
 Verdict = Literal["passed", "failed", "broken"]
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +68,11 @@ def run_scenario(project: ProjectIndex, scenario: Scenario, *, environ: Mapping[
     result = None
     if not problems:
         try:
-            result, problems = asyncio.run(_run(project, scenario, environ))
+            result, problems = _on_a_loop(_run(project, scenario, environ))
             verdict = "failed" if problems else "passed"
         except InputError as error:
             problems = (problem_at(scenario.document, ("spec", "input"), str(error)),)
-        except (ConfigError, UsageError) as error:
+        except TuvlError as error:
             problems = (problem_at(scenario.document, ("spec",), str(error), at_key=True),)
     place = scenario.document.locate(("metadata", "name"))
     return Outcome(
@@ -113,6 +115,20 @@ def _findings(project: ProjectIndex, scenario: Scenario) -> tuple[Problem, ...]:
         for finding in check_document(scenario.document, project)
         if finding.severity is Severity.ERROR
     )
+
+
+def _on_a_loop(main: Coroutine[object, object, Value]) -> Value:
+    """Run a coroutine on an event loop of its own; unlike `asyncio.run`, wait for nothing that does not stop."""
+    loop = asyncio.new_event_loop()
+    try:
+        asyncio.set_event_loop(loop)
+        try:
+            return loop.run_until_complete(main)
+        finally:
+            stop_tasks(loop)
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
 
 
 async def _run(
