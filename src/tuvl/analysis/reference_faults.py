@@ -9,7 +9,7 @@ from tuvl.analysis.route_faults import MOST_GUESSES
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
-from tuvl.suggest import closest
+from tuvl.suggest import certain, closest
 from tuvl.values import KeyPath
 
 TOOL_KINDS = ("APICall", "MCP", "ModelOp", "Router", "Functional", "Workflow")
@@ -32,6 +32,7 @@ def bad_step_references(workflow: WorkflowView, references: tuple[StepReference,
                 reference.path,
                 f"{name} {reference.target!r} of step {reference.owner!r} is no step of this workflow",
                 _near(reference.target, workflow.by_id if guesses > 0 else ()) or "name a step of this workflow",
+                replacement=_meant(reference, workflow) if guesses > 0 else None,
             )
             guesses -= 1
         elif reference.target == reference.owner:
@@ -49,6 +50,15 @@ def bad_step_references(workflow: WorkflowView, references: tuple[StepReference,
             )
     yield from _endless_bodies(workflow)
     yield from _unknown_preserved(workflow)
+
+
+def _meant(reference: StepReference, workflow: WorkflowView) -> str | None:
+    """Return the step that a misspelt reference must mean, if it can be referred to this way."""
+    name = certain(reference.target, workflow.by_id)
+    if name is None or name == reference.owner:
+        return None
+    kind = workflow.by_id[name].kind
+    return name if kind in _ROLE_KINDS.get(reference.role, (kind,)) else None
 
 
 def _unknown_preserved(workflow: WorkflowView) -> Iterator[Fault]:
@@ -96,6 +106,7 @@ def unknown_nodes(step: StepView, project: Surroundings) -> Iterator[Fault]:
         (*step.path, "runner"),
         f"runner {runner!r} of step {step.id!r} is no node found in the nodes folder, and no built-in one",
         hint or f'declare it in a file of the nodes folder: `@node("{runner}")`',
+        replacement=None if broken else certain(runner, (*project.nodes.declared, *BUILT_IN_NODES)),
     )
 
 

@@ -1,6 +1,6 @@
 """Checks paths: collects the findings of files and projects, hides what comments hide, and makes the report."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tuvl.analysis.steps import mapping
@@ -10,6 +10,7 @@ from tuvl.check.one_file import BY_CODE, FileResult, check_file, document_findin
 from tuvl.check.parallel import check_many
 from tuvl.check.referred import referred_files
 from tuvl.check.selection import Selection, select_codes
+from tuvl.check.severities import severity_findings, weighed
 from tuvl.check.suppressing import suppress
 from tuvl.check.targets import Target, find_targets
 from tuvl.project.index import ProjectIndex
@@ -25,26 +26,33 @@ def check_paths(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     jobs: int = 1,
+    stand_ins: Mapping[Path, bytes] | None = None,
+    touched: Callable[[ProjectIndex], frozenset[str]] | None = None,
 ) -> Report:
     """Check files, folders and projects; without paths the project of the working directory.
 
     A file that is named is checked together with the documents it refers to, and must hold a document; in a folder
     other YAML is passed over. Nothing of the project is run. With `jobs` above 1 large projects are shared out to so
     many processes, which is not for programs with threads. Raises `UsageError` for codes that do not exist.
+    `stand_ins` are read in place of files; `touched` names the only files of a project, as messages call them, whose
+    findings are wanted.
     """
     selection = select_codes(select, ignore)
     found = find_targets(paths, project=project)
     unreadable = list(found.unreadable)
     findings: list[Finding] = []
     texts: dict[str, str] = {}
-    files = 0
+    checked: list[str] = []
     for target in found.targets:
-        of_target, count = _check_target(target, jobs)
+        for path, raw in (stand_ins or {}).items():
+            target.index.stand_in(path, raw)
+        of_target, files = _check_target(target, jobs, None if touched is None else touched(target.index))
         findings += of_target
-        files += count
+        checked += files
         unreadable += target.index.unreadable
         texts |= _texts(target.index, of_target)
-    return Report.of(_kept(findings, selection), files=files, unreadable=unreadable, texts=texts)
+    kept = _kept(findings, selection)
+    return Report.of(kept, files=len(checked), unreadable=unreadable, texts=texts, checked=checked)
 
 
 def check_document(document: Document, project: ProjectIndex) -> list[Finding]:
@@ -64,6 +72,7 @@ def report_on(document: Document, project: ProjectIndex) -> Report:
         return Report.of(found, files=1)
     results = [check_file(other, project, named=True) for other in (loaded, *referred_files(loaded, project))]
     findings = [finding for result in results for finding in suppress(result)]
+    findings = weighed([*findings, *severity_findings(project)], project)
     return Report.of(findings, files=len(results), texts=_texts(project, findings))
 
 
@@ -71,24 +80,34 @@ def _kept(findings: Iterable[Finding], selection: Selection) -> Iterable[Finding
     return (finding for finding in findings if selection.keeps(finding))
 
 
-def _check_target(target: Target, jobs: int) -> tuple[list[Finding], int]:
+def _check_target(target: Target, jobs: int, touched: frozenset[str] | None) -> tuple[list[Finding], list[str]]:
+    """Return the findings of one project, or of what was touched of it, and the files that were checked."""
+    index = target.index
     results: dict[str, FileResult] = {}
     of_project: list[Finding] = []
-    for path in target.named:
-        loaded = target.index.load(path)
+    for path in _among(target.named, touched):
+        loaded = index.load(path)
         if loaded is None:
             continue
-        results[loaded.file] = check_file(loaded, target.index, named=True)
-        for other in referred_files(loaded, target.index):
+        results[loaded.file] = check_file(loaded, index, named=True)
+        for other in referred_files(loaded, index):
             if other.file not in results:
-                results[other.file] = check_file(other, target.index, named=False)
+                results[other.file] = check_file(other, index, named=False)
     if target.folders:
-        for result in check_many(target.index, list(target.walked()), jobs=jobs):
+        for result in check_many(index, list(_among(target.walked(), touched)), jobs=jobs):
             results.setdefault(result.file, result)
-        of_project = [finding for finding in EVERYTHING.project(target.index) if target.covers(finding.file)]
-        if not target.holds_projects and not any(result.counts for result in results.values()):
+        of_project = [finding for finding in EVERYTHING.project(index) if target.covers(finding.file)]
+        if touched is None and not target.holds_projects and not any(result.counts for result in results.values()):
             of_project += [_nothing_in(folder) for folder in target.folders]
-    return _merged(results, of_project), sum(result.counts for result in results.values())
+    if touched is not None:
+        results = {file: result for file, result in results.items() if file in touched}
+        of_project = [finding for finding in of_project if finding.file in touched]
+    checked = [file for file, result in results.items() if result.counts]
+    return weighed(_merged(results, [*of_project, *severity_findings(index)]), index), checked
+
+
+def _among(paths: Iterable[Path], touched: frozenset[str] | None) -> Iterator[Path]:
+    return (path for path in paths if touched is None or display_name(path) in touched)
 
 
 def _merged(results: dict[str, FileResult], of_project: Iterable[Finding]) -> list[Finding]:

@@ -83,8 +83,7 @@ class Checks(Contract):
     """How much the checks of `tuvl validate` weigh in this project."""
 
     severity: Mapping[Text, CheckSeverity] = Field(default_factory=dict)
-    """By code, e.g. `TV302: error`; `ignore` leaves the findings out. What keeps a workflow from running stays an error.
-    The table `[tool.tuvl.severity]` of `pyproject.toml` says the same; this one wins."""
+    """By code, e.g. `TV302: error`; `ignore` leaves it out. Wins over `[tool.tuvl.severity]` of `pyproject.toml`."""
 
 
 class ProjectSpec(Contract):
