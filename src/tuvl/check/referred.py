@@ -30,14 +30,14 @@ def _referred(document: Document, project: ProjectIndex) -> Iterator[Document]:
         view = project.resolve(reference.text) if reference.is_reference else None
         if view is not None:
             yield view.document
-    for kind, name in _names(data, document.kind):
+    for kind, name in names_in(data, document.kind):
         found = project.find(kind, name) if isinstance(name, str) else None
         if found is not None:
             yield found
 
 
-def _names(data: Any, kind: str | None) -> Iterator[tuple[str, object]]:
-    """Yield kind and name of the other documents that a document names."""
+def names_in(data: Any, kind: str | None) -> Iterator[tuple[str, object]]:
+    """Yield kind and name of the other documents that a document names, artifacts aside."""
     spec = mapping(data.get("spec"))
     match kind:
         case "Workflow":

@@ -10,7 +10,7 @@ from tuvl.check.faulted import FaultRule
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Subject
 from tuvl.project.index import ProjectIndex
-from tuvl.suggest import closest
+from tuvl.suggest import certain, closest
 
 
 class UnknownArtifact(FaultRule):
@@ -43,7 +43,17 @@ class UnknownArtifact(FaultRule):
             )
         elif subject.project.resolve(reference.text) is None:
             message, hint = _missing(read, subject.project)
-            yield self.finding(subject, reference.path, message, hint=hint)
+            meant = _meant(read, subject.project)
+            yield self.finding(subject, reference.path, message, hint=hint, replacement=meant)
+
+
+def _meant(reference: ArtifactRef, project: ProjectIndex) -> str | None:
+    """Return the reference that a misspelt name must mean, if there is an artifact for it."""
+    if reference.name in project.artifacts:
+        return None
+    name = certain(reference.name, project.artifacts)
+    meant = None if name is None else str(ArtifactRef(name, reference.version))
+    return meant if meant is not None and project.resolve(meant) is not None else None
 
 
 def _missing(reference: ArtifactRef, project: ProjectIndex) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tuvl.analysis.steps import WorkflowView, items, mapping
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
-from tuvl.suggest import closest
+from tuvl.suggest import certain, closest
 from tuvl.values import KeyPath
 
 
@@ -34,6 +34,7 @@ class UnknownModel(Rule):
                     hint=f"did you mean {near!r}?"
                     if near
                     else f"add a `kind: AgentModel` document named {name!r}, or write `provider/model`",
+                    replacement=certain(name, subject.project.presets),
                 )
 
 
