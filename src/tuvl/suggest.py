@@ -2,17 +2,25 @@
 
 from collections.abc import Iterable
 
+SHORTEST_BEGINNING = 3
+"""Characters that the beginning of a word must have to mean it."""
+
 
 def closest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate nearest to `word`, when it is near enough to be meant; the first of several equally near ones.
 
     Near is one edit for up to four characters, two up to eight, else three; an edit inserts, drops or changes one
-    character or swaps two neighbours. Case and `-`/`_` count for nothing.
+    character or swaps two neighbours. Case, `-`/`_` and the dashes of an option count for nothing. A word of three
+    characters or more that only one candidate begins with means that one.
     """
     wanted = _plain(word)
     allowed = 1 if len(wanted) <= 4 else 2 if len(wanted) <= 8 else 3
     best: str | None = None
-    for candidate in candidates:
+    known = tuple(candidates)
+    begun = [candidate for candidate in known if _plain(candidate).startswith(wanted) and candidate != word]
+    if len(begun) == 1 and len(wanted) >= SHORTEST_BEGINNING:
+        return begun[0]
+    for candidate in known:
         if candidate == word:
             continue
         plain = _plain(candidate)
@@ -49,7 +57,7 @@ def certain(word: str, candidates: Iterable[str]) -> str | None:
 
 
 def _plain(word: str) -> str:
-    return word[:100].lower().replace("-", "_")
+    return word[:100].lstrip("-").lower().replace("-", "_")
 
 
 def _distance(left: str, right: str, limit: int) -> int:

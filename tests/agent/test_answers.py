@@ -88,3 +88,12 @@ def test_with_an_enum_the_object_without_outcome_is_the_result_when_there_is_no_
 async def test_outcome_schema_is_checked_on_the_result():
     ended = await Loop([say('{"result": "x"}')], schema={"type": "integer"}).run()
     assert (ended.signal, ended.reason.type, ended.writes) == ("error", "invalid_result", {})
+
+
+@pytest.mark.parametrize("text", ["no JSON", '{"_last_error": "x"}', '{"kept": 1}'])
+def test_completion_whose_answer_cannot_be_merged_ends_on_the_signal_parse_error(text):
+    """Reserved keys, those that `map` makes included, are as unreadable as text that is no JSON."""
+    contract = OutcomeContract(plan=OutcomePlan(write="result", format="json", map={"kept": "_kept"}))
+    with pytest.raises(BadAnswer) as bad:
+        contract.finalize_completion(text)
+    assert (bad.value.signal, bad.value.type) == ("parse_error", "parse_error")

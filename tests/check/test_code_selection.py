@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.check.project_files import said, workflow
+from tuvl.__main__ import main
 from tuvl.check.rules import ALL_RULES
 from tuvl.check.runner import check_paths
 from tuvl.check.selection import select_codes
@@ -55,3 +56,15 @@ def test_only_what_is_selected_is_reported(tmp_path: Path, monkeypatch: pytest.M
     Path("x.yaml").write_text(workflow().replace("Hello", "yes").replace("set", "7"), encoding="utf-8")
     assert said(check_paths([Path("x.yaml")], select=["TV102"])) == ["x.yaml:7 TV102"]
     assert "x.yaml:7 TV102" not in said(check_paths([Path("x.yaml")], ignore=["TV102"]))
+
+
+@pytest.mark.parametrize("empty", ["", " ", ",", " , "])
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+def test_option_without_a_code_is_misuse_and_never_turns_the_gate_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: str, empty: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.yaml").write_text(workflow().replace("runner", "runer"), encoding="utf-8")
+    assert main(["validate", "x.yaml", f"{option}={empty}"]) == 2
+    assert main(["validate", "x.yaml", option, empty]) == 2
+    assert f"{option} {empty!r} names no check" in capsys.readouterr().err

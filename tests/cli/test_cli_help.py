@@ -17,7 +17,7 @@ from tuvl.cli.flags import Flags
 from tuvl.cli.reference import reference
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["init", "validate", "explain", "run", "graph", "schema", "test", "mcp"]
+COMMANDS = ["init", "validate", "explain", "run", "graph", "schema", "bounds", "test", "mcp"]
 FAST = {
     "run": "tuvl.cli.options",
     "validate": "tuvl.cli.validate",
@@ -75,7 +75,7 @@ def test_every_option_says_what_it_does(command: str) -> None:
     [
         (["rum"], "Did you mean 'run'?"),
         (["validat"], "Did you mean 'validate'?"),
-        (["nonsense"], "No such command 'nonsense'"),
+        (["nonsense"], "no such command 'nonsense'"),
         (["run", "--inptu", "x", "f.yaml"], "did you mean '--input'?"),
         (["validate", "--strickt"], "did you mean '--strict'?"),
         (["graph", "--fromat", "dot", "f.yaml"], "--format"),

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.engine.run_support import Project
 from tests.sql.conftest import Database
 from tuvl.engine.result import RunResult
+from tuvl.errors import ConfigError
 
 CUSTOMER_FIELDS: list[dict[str, object]] = [
     {"name": "id", "type": "integer", "primary_key": True},
@@ -65,3 +68,10 @@ def failure(result: RunResult) -> tuple[str, str]:
     """Return type and message of the run's error."""
     assert result.error is not None, result.context
     return result.error.type, result.error.message
+
+
+def refused(project: Records) -> str:
+    """Return why a workflow does not compile."""
+    with pytest.raises(ConfigError) as caught:
+        project.plan()
+    return str(caught.value)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.sql.conftest import Database
-from tests.sql.records_support import Records, add, failure, op
+from tests.sql.records_support import Records, add, failure, op, refused
 from tuvl.principal import Principal
 
 ORDER_FIELDS: list[dict[str, object]] = [
@@ -130,7 +130,7 @@ async def test_a_filter_that_means_nothing_fails_the_step_and_says_why(filters, 
     # As data, so that it is met when the step runs, as with a model's arguments.
     project.steps({**op("x", "list"), "filters": {name: f"{{{{ given['{name}'] }}}}" for name in filters}})
     if any(name not in {"name", "balance", "iban"} for name in filters):
-        assert said in "; ".join(project.plan().refusals)
+        assert said in refused(project)
         return
     _, message = failure(await project.run({"given": filters}))
     assert said in message
@@ -175,7 +175,7 @@ async def test_a_relation_in_a_circle_makes_its_tables_and_keeps_its_keys(databa
 async def test_an_included_model_must_be_one_the_workflow_may_touch(tmp_path) -> None:
     project = shop(tmp_path)
     project.steps(op("all", "list", include=["orders"]), context=["Customer"])
-    assert "data model 'Order' is not in the workflow's `context:`" in "; ".join(project.plan().refusals)
+    assert "data model 'Order' is not in the workflow's `context:`" in refused(project)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ async def test_an_unknown_field_is_named_with_the_meant_one(tmp_path) -> None:
     assert found == "unknown_field"
     assert "no field 'emial'; did you mean 'email'?" in message
     project.steps(add("x", emial="x"))
-    assert "did you mean 'email'?" in "; ".join(project.plan().refusals)
+    assert "did you mean 'email'?" in refused(project)
 
 
 async def test_the_key_of_a_record_cannot_be_changed(tmp_path) -> None:
@@ -365,13 +365,13 @@ async def test_a_drifted_table_is_an_error_that_names_the_columns(change, said, 
 )
 def test_a_data_model_that_makes_no_sense_refuses_the_run(fields, spec, said, tmp_path) -> None:
     project = Records(tmp_path).data_model("Thing", fields, **spec).steps(op("x", "read", "Thing", record_id=1))
-    assert said in "; ".join(project.plan().refusals)
+    assert said in refused(project)
 
 
 def test_a_data_source_or_version_that_is_not_there_refuses_the_run(tmp_path) -> None:
     project = Records(tmp_path).customers(datasource="nope").steps(op("x", "list"))
-    assert "is on data source 'nope', which is not defined" in "; ".join(project.plan().refusals)
+    assert "is on data source 'nope', which is not defined" in refused(project)
     project.customers().steps(op("x", "list"), context={"models": [{"name": "Customer", "version": "v9"}]})
-    assert "has no `schema_version: v9`" in "; ".join(project.plan().refusals)
+    assert "has no `schema_version: v9`" in refused(project)
     project.steps(op("x", "list"), context={"models": [{"name": "Customer", "version": "v1"}]})
     assert not project.plan().refusals

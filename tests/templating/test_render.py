@@ -74,7 +74,7 @@ def test_rendered_text_is_never_a_template_again():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("/orders/{{ order_idd }}", "'order_idd' is undefined; did you mean 'order'?"),
+        ("/orders/{{ order_idd }}", "'order_idd' is undefined"),
         ("{{ nam }}", "'nam' is undefined; did you mean 'name'?"),
         ("{{ order.totl }}", "'order.totl' is undefined: 'order' has no key 'totl'; did you mean 'total'?"),
         ("{{ order.x.y }}", "'order.x.y' is undefined: 'order' has no key 'x'"),

@@ -49,7 +49,8 @@ class OutcomeContract:
         fields = {self.plan.map.get(key, key): value for key, value in payload.items() if key != "outcome"}
         reserved = sorted(key for key in fields if key.startswith("_"))
         if reserved:
-            raise self._bad(f"the answer sets the reserved key {shorten(reserved[0], 64)!r}", text, type="parse_error")
+            message = f"the answer sets the reserved key {shorten(reserved[0], 64)!r}"
+            raise self._bad(message, text, type="parse_error", signal="parse_error")
         if self.plan.write_whole:
             fields[self.plan.write] = payload
         return fields

@@ -1,6 +1,6 @@
 """What is wrong with the names a workflow uses: tools, bodies, helpers, nodes, data models, hooks, sub-workflows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tuvl.analysis.fault import Fault
@@ -8,7 +8,7 @@ from tuvl.analysis.references import StepReference, artifact_references, tool_en
 from tuvl.analysis.route_faults import MOST_GUESSES
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
-from tuvl.analysis.surroundings import Surroundings
+from tuvl.analysis.surroundings import Surroundings, hidden
 from tuvl.suggest import certain, closest
 from tuvl.values import KeyPath
 
@@ -142,15 +142,19 @@ def unknown_data_models(workflow: WorkflowView, project: Surroundings) -> Iterat
                 (*step.path, "model"),
                 f"data model {name!r} of step {step.id!r} is "
                 + ("not in the workflow's `context:`" if defined else "not defined"),
-                _near(name, allowed) or (f"add {name!r} to `spec.context`" if defined else _model_hint(name)),
+                _not_listed_hint(name, allowed) if defined else _model_hint(name, project, near=allowed),
             )
     for name, path in allowed.items():
         if name not in used and project.data_model(name) is None:
-            yield Fault(path, f"data model {name!r} is not defined", _model_hint(name))
+            yield Fault(path, f"data model {name!r} is not defined", _model_hint(name, project))
 
 
-def _model_hint(name: str) -> str:
-    return f"add a `kind: ModelDefinition` document named {name!r}"
+def _not_listed_hint(name: str, allowed: Iterable[str]) -> str:
+    return _near(name, allowed) or f"add {name!r} to `spec.context`"
+
+
+def _model_hint(name: str, project: Surroundings, *, near: Iterable[str] = ()) -> str:
+    return hidden(name, project) or _near(name, near) or f"add a `kind: ModelDefinition` document named {name!r}"
 
 
 def bad_hook_targets(workflow: WorkflowView, references: tuple[StepReference, ...]) -> Iterator[Fault]:
@@ -201,7 +205,7 @@ def unknown_workflows(workflow: WorkflowView, project: Surroundings) -> Iterator
             yield Fault(
                 (*step.path, "workflow"),
                 f"step {step.id!r} runs workflow {name!r}, which this project does not have",
-                f"add a `kind: Workflow` document named {name!r}, or name one that is there",
+                hidden(name, project) or f"add a `kind: Workflow` document named {name!r}, or name one that is there",
             )
 
 

@@ -1,6 +1,6 @@
 """What the analysis of one workflow asks of the project around it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,6 +19,14 @@ class ArtifactFacts(Protocol):
     @property
     def data(self) -> Mapping[str, Any]:
         """The artifact's document, or its front matter."""
+
+    @property
+    def body(self) -> str | None:
+        """The text of a prose artifact; `None` for a structured one."""
+
+    @property
+    def template(self) -> bool:
+        """Whether the body is rendered with the workflow's context."""
 
 
 class NodesFacts(Protocol):
@@ -41,6 +49,14 @@ class DocumentFacts(Protocol):
         """What it holds."""
 
 
+class HidingFacts(Protocol):
+    """A file with a mistake that may hide a document."""
+
+    @property
+    def file(self) -> str:
+        """How messages call it."""
+
+
 class Surroundings(Protocol):
     """The project, as far as the facts about one workflow depend on it. Asked only when the workflow refers to it."""
 
@@ -60,6 +76,12 @@ class Surroundings(Protocol):
 
     def data_model(self, name: str, /) -> DocumentFacts | None:
         """Find the `kind: ModelDefinition` document of that name."""
+
+    def preset(self, name: str, /) -> DocumentFacts | None:
+        """Find the `kind: AgentModel` document of that name."""
+
+    def hiding(self, name: str, /) -> Sequence[HidingFacts]:
+        """Find the files with a mistake that may be why nothing of that name is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +109,22 @@ class Alone:
         """Find nothing."""
         return None
 
+    def preset(self, name: str, /) -> DocumentFacts | None:
+        """Find nothing."""
+        return None
+
+    def hiding(self, name: str, /) -> Sequence[HidingFacts]:
+        """Find nothing."""
+        return ()
+
 
 ALONE = Alone()
+
+
+def hidden(name: str, project: Surroundings) -> str | None:
+    """Say in which file a document that is not found may stand; `None` when no mistake of a file hides it."""
+    files = project.hiding(name)
+    return None if not files else f"{files[0].file!r} has a mistake that may hide it; mend that file first"
 
 
 def spec_of(document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,16 +1,13 @@
 """Tells documents of this language from other YAML that lives beside them."""
 
-import re
 from typing import Any
 
+from tuvl.project.hiding import FOREIGN
 from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document
 from tuvl.spec.removed import REMOVED_KINDS
 from tuvl.spec.schema_files import KINDS
 from tuvl.suggest import closest
-
-_FOREIGN = "apiVersion"
-_FOREIGN_LINE = re.compile(r"^['\"]?apiVersion['\"]?\s*:", re.MULTILINE)
 
 
 def is_ours(document: Document, *, named: bool) -> bool:
@@ -25,17 +22,12 @@ def is_ours(document: Document, *, named: bool) -> bool:
     kind = data["kind"]
     if isinstance(kind, str) and kind in KINDS:
         return True
-    if _FOREIGN in data:
+    if FOREIGN in data:
         return False
     if named or not isinstance(kind, str):
         return named
     looks_alike = closest(kind, KINDS) is not None or kind in REMOVED_KINDS
     return looks_alike or ("spec" in data and "metadata" in data)
-
-
-def is_foreign_text(loaded: LoadedFile) -> bool:
-    """Whether a file that could not be parsed says that it belongs to something else."""
-    return _FOREIGN_LINE.search(loaded.text) is not None
 
 
 def why_not_ours(loaded: LoadedFile) -> str:
@@ -45,4 +37,4 @@ def why_not_ours(loaded: LoadedFile) -> str:
     data: Any = loaded.documents[0].data
     if not isinstance(data, dict):
         return f"holds {'a list' if isinstance(data, list) else 'a single value'}, not a document with `kind:`"
-    return "has `apiVersion:`, which makes it a file of another tool" if _FOREIGN in data else "has no `kind:`"
+    return "has `apiVersion:`, which makes it a file of another tool" if FOREIGN in data else "has no `kind:`"

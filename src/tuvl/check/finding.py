@@ -95,4 +95,6 @@ class Report:
     @property
     def broken(self) -> bool:
         """Whether the gate could not do its work: nothing to check, an unreadable path, a check that crashed."""
-        return bool(self.unreadable) or any(finding.code in CANNOT_CHECK for finding in self.findings)
+        return bool(self.unreadable) or any(
+            finding.code in CANNOT_CHECK and finding.severity is Severity.ERROR for finding in self.findings
+        )

@@ -5,18 +5,20 @@ from dataclasses import dataclass
 
 from tuvl.analysis.steps import mapping
 from tuvl.artifacts.reference import MAX_BYTES
-from tuvl.check.belonging import is_foreign_text, is_ours, why_not_ours
+from tuvl.check.belonging import is_ours, why_not_ours
 from tuvl.check.dispatch import EVERYTHING, FORM_ONLY
-from tuvl.check.finding import Finding
+from tuvl.check.finding import Finding, Severity
 from tuvl.check.reported import ShapeRule, SourceRule
 from tuvl.check.rule import Rule, Subject
 from tuvl.check.rules import ALL_RULES
+from tuvl.project.hiding import FOREIGN, is_foreign_text
 from tuvl.project.index import ProjectIndex
 from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document, Suppression
 from tuvl.source.place import Range
 from tuvl.spec.schema_files import KINDS, PROSE
 from tuvl.spec.shape import ShapeProblem, shape_problems
+from tuvl.values import format_path
 
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in ALL_RULES}
 """The rules by code."""
@@ -41,7 +43,7 @@ def check_file(loaded: LoadedFile, project: ProjectIndex, *, named: bool) -> Fil
     if not ours:
         findings = tuple(_without_documents(loaded, named=named))
         return FileResult(loaded.file, findings, counts=bool(findings))
-    findings = tuple(_findings(loaded, ours, project))
+    findings = (*_findings(loaded, ours, project), *(_passed_over(loaded, ours) if named else ()))
     text = loaded.text if loaded.suppressions else ""
     return FileResult(loaded.file, findings, True, loaded.suppressions, text)
 
@@ -52,7 +54,7 @@ def _our_documents(loaded: LoadedFile, *, named: bool) -> tuple[Document, ...]:
     if not any(is_ours(document, named=named) for document in loaded.documents):
         return ()
     # In a file of ours a document without a kind of ours is a mistake; one of another tool is not.
-    return tuple(document for document in loaded.documents if "apiVersion" not in mapping(document.data))
+    return tuple(document for document in loaded.documents if FOREIGN not in mapping(document.data))
 
 
 def _without_documents(loaded: LoadedFile, *, named: bool) -> Iterator[Finding]:
@@ -64,6 +66,8 @@ def _without_documents(loaded: LoadedFile, *, named: bool) -> Iterator[Finding]:
         if named or not is_foreign_text(loaded):
             yield from _source_findings(loaded)
     elif named:
+        # It is checked all the same: what is unsafe in a file of another tool is unsafe.
+        yield from _source_findings(loaded)
         rule = BY_CODE["TV009"]
         hint = "a document begins with `kind:`, e.g. `kind: Workflow`"
         if loaded.prose is not None:
@@ -83,6 +87,17 @@ def _findings(loaded: LoadedFile, ours: tuple[Document, ...], project: ProjectIn
         yield from document_findings(document, project, loaded=loaded, has_default_model=has_default)
 
 
+def _passed_over(loaded: LoadedFile, ours: tuple[Document, ...]) -> Iterator[Finding]:
+    """Say which documents of a file that was named are not checked."""
+    for document in loaded.documents:
+        if all(document is not one for one in ours):
+            place = document.locate((FOREIGN,), key=True)
+            message = f"this document has `{FOREIGN}:`, which makes it one of another tool; it is not checked"
+            hint = "put it into a file of its own, or take the field out if it is meant for tuvl"
+            rule, severity = BY_CODE["TV009"], Severity.NOTE
+            yield rule.finding_at(loaded.file, place, message, hint=hint, severity=severity)
+
+
 def _source_findings(loaded: LoadedFile) -> Iterator[Finding]:
     for problem in loaded.problems:
         rule = BY_CODE[problem.code]
@@ -93,7 +108,30 @@ def _source_findings(loaded: LoadedFile) -> Iterator[Finding]:
 def document_findings(
     document: Document, project: ProjectIndex, *, loaded: LoadedFile | None, has_default_model: bool
 ) -> Iterator[Finding]:
-    """Check the shape of one document, and offer it to the rules."""
+    """Check the shape of one document, and offer it to the rules.
+
+    Values that the reader of the file refused are told already; what stands in for them is not judged.
+    """
+    found = _all_findings(document, project, loaded=loaded, has_default_model=has_default_model)
+    if not document.refused:
+        return found
+    return (finding for finding in found if not _is_about_refused(finding, document))
+
+
+def _is_about_refused(finding: Finding, document: Document) -> bool:
+    start = (finding.line, finding.column)
+    for refused in document.refused:
+        at = format_path(refused.path)
+        below = finding.path == at or not at or finding.path.startswith((f"{at}.", f"{at}["))
+        # What stands before the value is about its key.
+        if start == refused.start or (below and start >= refused.start):
+            return True
+    return False
+
+
+def _all_findings(
+    document: Document, project: ProjectIndex, *, loaded: LoadedFile | None, has_default_model: bool
+) -> Iterator[Finding]:
     is_prose = loaded is not None and loaded.prose is not None
     kind = PROSE if is_prose else document.kind
     for problem in shape_problems(document.data, kind=kind, project_default_model=has_default_model):

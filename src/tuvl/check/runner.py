@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tuvl.analysis.steps import mapping
+from tuvl.check.depended import check_configuration, check_depended, configuration_findings
 from tuvl.check.dispatch import EVERYTHING
 from tuvl.check.finding import Finding, Report
 from tuvl.check.one_file import BY_CODE, FileResult, check_file, document_findings
 from tuvl.check.parallel import check_many
-from tuvl.check.referred import referred_files
 from tuvl.check.selection import Selection, select_codes
-from tuvl.check.severities import severity_findings, weighed
+from tuvl.check.severities import weighed
 from tuvl.check.suppressing import suppress
 from tuvl.check.targets import Target, find_targets
 from tuvl.project.index import ProjectIndex
@@ -70,9 +70,10 @@ def report_on(document: Document, project: ProjectIndex) -> Report:
         has_default = isinstance(mapping(project.config.get("spec")).get("default_model"), str)
         found = list(document_findings(document, project, loaded=None, has_default_model=has_default))
         return Report.of(found, files=1)
-    results = [check_file(other, project, named=True) for other in (loaded, *referred_files(loaded, project))]
-    findings = [finding for result in results for finding in suppress(result)]
-    findings = weighed([*findings, *severity_findings(project)], project)
+    results = {loaded.file: check_file(loaded, project, named=True)}
+    for result in (*check_depended(loaded, project), *check_configuration(project)):
+        results.setdefault(result.file, result)
+    findings = weighed(_merged(results, configuration_findings(project)), project)
     return Report.of(findings, files=len(results), texts=_texts(project, findings))
 
 
@@ -90,9 +91,8 @@ def _check_target(target: Target, jobs: int, touched: frozenset[str] | None) -> 
         if loaded is None:
             continue
         results[loaded.file] = check_file(loaded, index, named=True)
-        for other in referred_files(loaded, index):
-            if other.file not in results:
-                results[other.file] = check_file(other, index, named=False)
+        for result in check_depended(loaded, index):
+            results.setdefault(result.file, result)
     if target.folders:
         for result in check_many(index, list(_among(target.walked(), touched)), jobs=jobs):
             results.setdefault(result.file, result)
@@ -103,7 +103,10 @@ def _check_target(target: Target, jobs: int, touched: frozenset[str] | None) -> 
         results = {file: result for file, result in results.items() if file in touched}
         of_project = [finding for finding in of_project if finding.file in touched]
     checked = [file for file, result in results.items() if result.counts]
-    return weighed(_merged(results, [*of_project, *severity_findings(index)]), index), checked
+    # All that is checked depends on the configuration, whichever file was named.
+    for result in check_configuration(index):
+        results.setdefault(result.file, result)
+    return weighed(_merged(results, [*of_project, *configuration_findings(index)]), index), checked
 
 
 def _among(paths: Iterable[Path], touched: frozenset[str] | None) -> Iterator[Path]:

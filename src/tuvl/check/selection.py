@@ -24,16 +24,22 @@ class Selection:
 
 
 def select_codes(select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Selection:
-    """Read what `--select` and `--ignore` were given; raises `UsageError` for a code there is none of."""
-    chosen = _codes(select) if select else frozenset(rule.code for rule in ALL_RULES)
-    return Selection(chosen - _codes(ignore))
+    """Read what `--select` and `--ignore` were given; raises `UsageError` for a code there is none of, and for none.
+
+    A value without a code is refused: behind it is often a variable that is not set, and `--select ""` would turn
+    every check off.
+    """
+    chosen = _codes(select, "--select") if select else frozenset(rule.code for rule in ALL_RULES)
+    return Selection(chosen - _codes(ignore, "--ignore"))
 
 
-def _codes(words: Sequence[str]) -> frozenset[str]:
+def _codes(values: Sequence[str], option: str) -> frozenset[str]:
     codes: set[str] = set()
-    for word in (part.strip() for text in words for part in text.split(",")):
-        if word:
-            codes |= _meant(word)
+    for text in values:
+        words = [word for part in text.split(",") if (word := part.strip())]
+        if not words:
+            raise UsageError(f"{option} {text!r} names no check; write e.g. {option} TV302, or leave it out")
+        codes = codes.union(*map(_meant, words))
     return frozenset(codes)
 
 

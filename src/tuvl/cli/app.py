@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.exceptions import TyperException
 
 import tuvl
 from tuvl.cli.flags import Words
 from tuvl.cli.init import DEFAULT_TEMPLATE
 from tuvl.cli.mcp_app import EXAMPLES as MCP_EXAMPLES
 from tuvl.cli.mcp_app import mcp
+from tuvl.cli.misuse import in_our_words
 from tuvl.cli.runs_app import runs
 from tuvl.cli.streams import cannot_write
 from tuvl.cli.test_app import EXAMPLES as TEST_EXAMPLES
@@ -388,9 +390,12 @@ app.command(name="mcp", epilog=_block("Examples:", *MCP_EXAMPLES))(mcp)
 def main(argv: Sequence[str]) -> int:
     """Run the command line; returns the exit code."""
     try:
-        app(args=list(argv), prog_name="tuvl")
+        code = app(args=list(argv), prog_name="tuvl", standalone_mode=False)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else MISUSE
+    except TyperException as error:
+        sys.stderr.write(f"{in_our_words(error, app, argv)}\n")
+        return MISUSE
     except TuvlError as error:
         sys.stderr.write(f"tuvl: {printable_lines(str(error))}\n")
         return MISUSE
@@ -399,4 +404,4 @@ def main(argv: Sequence[str]) -> int:
         if error.filename is not None:
             raise
         return 0 if cannot_write(sys.stdout, error) else 1
-    return 0
+    return code if isinstance(code, int) else 0

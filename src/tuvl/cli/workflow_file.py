@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuvl.analysis.steps import WorkflowView, mapping
+from tuvl.analysis.surroundings import hidden
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
@@ -30,7 +31,8 @@ def locate(workflow: str, *, project: str | None) -> Located:
     """
     path = Path(workflow)
     if path.is_dir():
-        raise UsageError(f"{workflow!r} is a folder; name a workflow file, e.g. {workflow}/workflows/NAME.yaml")
+        inside = path / "workflows" if (path / "workflows").is_dir() else path
+        raise UsageError(f"{workflow!r} is a folder; name a workflow file, e.g. {inside / 'NAME.yaml'}")
     if path.exists() or path.suffix.lower() in _YAML or len(path.parts) > 1:
         return _in_file(path, ProjectIndex(_root(project, path)))
     return _by_name(workflow, ProjectIndex(_root(project, Path.cwd())))
@@ -70,6 +72,7 @@ def _by_name(name: str, project: ProjectIndex) -> Located:
     if document is None:
         known = sorted(project.named("Workflow"))
         hint = did_you_mean(name, known) or (f"it has {', '.join(known)}" if known else "it has none")
+        hint = hidden(name, project) or hint
         where = project.relative(project.root)
         raise UsageError(f"there is no file {name!r}, and no workflow of that name in the project {where!r}; {hint}")
     return Located(project=project, file=Path(document.file), document=document)

@@ -5,10 +5,10 @@ import binascii
 import re
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
-from typing import assert_never
+from typing import Protocol, assert_never
 from uuid import UUID
 
-from tuvl.spec.data import DataField
+from tuvl.spec.field_types import FieldType
 from tuvl.values import JsonValue, NotJsonError, to_json
 
 MAX_NUMERIC_DIGITS = 500
@@ -18,11 +18,27 @@ _WHOLE = {"smallint": 2**15, "integer": 2**31, "bigint": 2**63}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
+class Field(Protocol):
+    """What decides which values a field takes."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def type(self) -> FieldType:
+        """The type of its values."""
+
+    @property
+    def enum_values(self) -> tuple[str, ...] | None:
+        """Allowed values, for `type: enum`."""
+
+
 class WrongValue(ValueError):
     """A value that a field cannot take; the message says what it takes, never what came."""
 
 
-def read_value(field: DataField, value: JsonValue) -> object:
+def read_value(field: Field, value: JsonValue) -> object:
     """Return the Python object that a JSON value stands for in this field; raises `WrongValue`. `None` stays."""
     if value is None:
         return None
@@ -47,7 +63,7 @@ def read_value(field: DataField, value: JsonValue) -> object:
             assert_never(field.type)
 
 
-def json_value(field: DataField, value: object) -> JsonValue:
+def json_value(field: Field, value: object) -> JsonValue:
     """Return the JSON form of what the database gave."""
     if value is None:
         return None
@@ -130,7 +146,7 @@ def _numeric(value: JsonValue) -> Decimal:
     return number
 
 
-def _from_text(field: DataField, value: JsonValue) -> object:
+def _from_text(field: Field, value: JsonValue) -> object:
     if not isinstance(value, str):
         raise WrongValue(_WANTED[field.type])
     try:

@@ -10,6 +10,7 @@ from tuvl.artifacts.registry import ArtifactView
 from tuvl.errors import ConfigError
 from tuvl.plan.model import Effects, ExecutionPlan, ModelPlan
 from tuvl.project.index import ProjectIndex
+from tuvl.project.scripts import script_faults
 from tuvl.spec.artifact import Artifact, ArtifactSpec
 from tuvl.spec.build import build_as
 from tuvl.spec.llm import AgentModel
@@ -40,6 +41,8 @@ class PlanProject:
     @cached_property
     def settings(self) -> ProjectSpec:
         """The `spec:` of the project's configuration, or its defaults."""
+        for fault in self.index.config_faults:
+            raise ConfigError(f"{fault.file}: {fault.message}; {fault.hint}")
         document = self.index.config_document
         return ProjectSpec() if document is None else build_as(document, ProjectConfig).spec
 
@@ -61,7 +64,14 @@ class PlanProject:
     def _model(self, name: str) -> ModelPlan:
         document = None if "/" in name else self.index.preset(name)
         if document is None:
+            hiding = () if "/" in name else self.index.hiding(name)
+            if hiding:
+                raise ConfigError(
+                    f"AgentModel {name!r} is not found, and {hiding[0].file!r} has a mistake that may hide it"
+                )
             return ModelPlan(name=name)
+        for fault in script_faults(document):
+            raise ConfigError(f"{document.file}: {fault.message}")
         folder = Path(document.file).absolute().parent
         return ModelPlan(name=name, preset=build_as(document, AgentModel), folder=str(folder))
 

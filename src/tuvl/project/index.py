@@ -1,5 +1,6 @@
 """The documents of one project as plain data, each file read and parsed when something first asks for it."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,6 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tuvl.artifacts.registry import ArtifactRegistry, ArtifactView, prose_artifact, structured_artifact
 from tuvl.errors import UsageError
+from tuvl.project.configuration import KIND, ConfigFault, configuration_faults, configurations
+from tuvl.project.hiding import Hiding, may_hide, may_mention
 from tuvl.project.layout import PROJECT_FILE, absolute, is_prose, walk
 from tuvl.project.loading import LoadedFile, display_name, parse_markdown, parse_yaml, read_file
 from tuvl.project.pyproject import ToolTable, read_tool_table
@@ -15,6 +18,9 @@ from tuvl.source.document import Document
 
 if TYPE_CHECKING:
     from tuvl.analysis.nodes import NodeFacts, NodeProblem
+
+MOST_SOUGHT = 200
+"""Names that are not found after which no broken files are searched for more of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +49,7 @@ class ProjectIndex:
         self._shown: dict[str, Path] = {}
         self._by_kind: dict[str, tuple[Document, ...]] = {}
         self._by_name: dict[str, Mapping[str, Document]] = {}
+        self._hiding: dict[str, tuple[Hiding, ...]] = {}
 
     # ---- files -------------------------------------------------------------------------------------------------
 
@@ -122,10 +129,18 @@ class ProjectIndex:
     @cached_property
     def config_document(self) -> Document | None:
         """The `kind: ProjectConfig` document of `tuvl.yaml`, when there is one."""
+        return next(iter(configurations(self.config_file)), None)
+
+    @cached_property
+    def config_file(self) -> LoadedFile | None:
+        """`tuvl.yaml`, parsed; `None` for a project without, and when it cannot be read."""
         path = self.root / PROJECT_FILE
-        loaded = self.load(path) if path.is_file() else None
-        documents = loaded.documents if loaded is not None else ()
-        return next((document for document in documents if document.kind == "ProjectConfig"), None)
+        return self.load(path) if os.path.lexists(path) else None
+
+    @cached_property
+    def config_faults(self) -> tuple[ConfigFault, ...]:
+        """What keeps the project's configuration from being used; with any, nothing of the project may run."""
+        return configuration_faults(self.root, self.config_file, self.documents(KIND))
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
@@ -170,6 +185,19 @@ class ProjectIndex:
                         return document
         return self.named(kind).get(name)
 
+    def hiding(self, name: str) -> tuple[Hiding, ...]:
+        """Return the files with a mistake that may be why no document or artifact of that name is found."""
+        if name not in self._hiding and len(self._hiding) < MOST_SOUGHT:
+            self._hiding[name] = tuple(self._hiding_files(name))
+        return self._hiding.get(name, ())
+
+    def _hiding_files(self, name: str) -> Iterator[Hiding]:
+        for path in self.paths:
+            raw = self._read(path)
+            loaded = None if raw is None or not may_mention(raw, name) else self.load(path)
+            if raw is None or (loaded is not None and may_hide(loaded, name)):
+                yield Hiding(display_name(path), loaded)
+
     def workflow(self, name: str) -> Document | None:
         """Return the workflow of that name."""
         return self.find("Workflow", name)
@@ -186,6 +214,14 @@ class ProjectIndex:
     def data_model(self, name: str) -> Document | None:
         """Return the `kind: ModelDefinition` document of that name."""
         return self.find("ModelDefinition", name)
+
+    def data_models(self, name: str) -> tuple[Document, ...]:
+        """Return the `kind: ModelDefinition` documents of that name, one for each of its schema versions."""
+        return tuple(document for document in self.documents("ModelDefinition") if _name(document) == name)
+
+    def data_source(self, name: str) -> Document | None:
+        """Return the `kind: DataSource` document of that name."""
+        return self.find("DataSource", name)
 
     # ---- artifacts and nodes -----------------------------------------------------------------------------------
 

@@ -7,6 +7,9 @@ from pathlib import Path
 PROJECT_FILE = "tuvl.yaml"
 """The file whose presence makes a folder a project root."""
 
+MISSPELT_FILE = "tuvl.yml"
+"""Never read, but it makes a root too: who wrote it must be told, not be left without a policy."""
+
 FOLDERS = ("workflows", "artifacts", "llms", "models", "datasources", "nodes", "tests")
 """Folders that make a project of a folder without `tuvl.yaml`."""
 
@@ -44,8 +47,8 @@ def find_root(path: Path) -> Path:
 
 
 def is_project(folder: Path) -> bool:
-    """Tell whether a folder holds a `tuvl.yaml`."""
-    return (folder / PROJECT_FILE).is_file()
+    """Tell whether a folder holds a `tuvl.yaml`, one that cannot be read or is called `tuvl.yml` included."""
+    return any(os.path.lexists(folder / name) for name in (PROJECT_FILE, MISSPELT_FILE))
 
 
 def is_prose(path: Path) -> bool:
@@ -78,7 +81,7 @@ def nested_projects(top: Path, *, on_error: Callable[[OSError], None] = _fail) -
     """Yield the folders below `top`, `top` itself excluded, that hold a `tuvl.yaml` of their own."""
     root = absolute(top)
     for folder, entries in _folders(root, on_error, enter_projects=True):
-        if folder != str(root) and any(entry.name == PROJECT_FILE for entry in entries):
+        if folder != str(root) and any(entry.name in (PROJECT_FILE, MISSPELT_FILE) for entry in entries):
             yield Path(folder)
 
 
@@ -101,7 +104,7 @@ def _folders(
             on_error(error)
             continue
         names = {entry.name for entry in entries}
-        is_other_project = PROJECT_FILE in names and folder != str(root)
+        is_other_project = folder != str(root) and not names.isdisjoint((PROJECT_FILE, MISSPELT_FILE))
         if names & _ENVIRONMENT_MARKS or (is_other_project and not enter_projects):
             continue
         yield folder, [entry for entry in entries if not entry.name.startswith(".")]

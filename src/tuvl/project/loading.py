@@ -1,6 +1,7 @@
 """One file of a project, read and parsed."""
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from tuvl.source.document import Document, SourceFile, SourceProblem, Suppressio
 from tuvl.source.front_matter import ProseFile, parse_prose
 
 MAX_READ = 64 * 1024 * 1024
-"""Most bytes read of one file, so that a device that never ends does; the parser takes less, and says so."""
+"""Most bytes read of one file; the parser takes less, and says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +44,16 @@ def display_name(path: Path) -> str:
 
 
 def read_file(path: Path) -> bytes:
-    """Read a file, as much of it as the parser takes; raises `UsageError` that says why it cannot be read."""
+    """Read a file, as much of it as the parser takes; raises `UsageError` that says why it cannot be read.
+
+    A pipe or a device is refused unread: reading it might wait for ever, and what it gives can be read once only.
+    """
     try:
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise UsageError(
+                f"cannot read {display_name(path)!r}: it is a pipe or a device, not a file; save it as one"
+            )
         with open(path, "rb") as stream:
             return stream.read(MAX_READ)
     except OSError as error:

@@ -1,6 +1,7 @@
 """libyaml's events → data and nodes, one document at a time, without recursion and bounded whatever the text."""
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from yaml._yaml import CParser
 from yaml.events import (
@@ -31,6 +32,13 @@ MAX_PROBLEMS = 100
 """Problems after which the rest of a file is not told."""
 
 
+class Refused(NamedTuple):
+    """A value that the reader refused, or stands in for: where it is in the data, and where in the text."""
+
+    path: KeyPath
+    start: Position
+
+
 class Composer:
     """Reads the documents of one text; problems are collected in `problems`, syntax errors are libyaml's exceptions.
 
@@ -49,14 +57,16 @@ class Composer:
         self._aliased = 0
         self._too_deep = 0
         self._root: Node | None = None
+        self.refused: list[Refused] = []
+        """What was told of the document that is read, and must not be judged again."""
 
     @property
     def skips(self) -> bool:
         """Whether the reader is inside something that is nested too deeply, which is told already."""
         return self._too_deep > 0
 
-    def documents(self) -> Iterator[tuple[Node, JsonValue]]:
-        """Yield the documents that hold something, each as its node and its data."""
+    def documents(self) -> Iterator[tuple[Node, JsonValue, tuple[Refused, ...]]]:
+        """Yield the documents that hold something, each as its node, its data and what of it is refused."""
         next_event = self._parser.get_event
         try:
             while (event := next_event()) is not None:
@@ -65,7 +75,7 @@ class Composer:
                 elif type(event) is DocumentEndEvent:
                     root = self._root
                     if root is not None and not _is_empty(root):
-                        yield root, self._data_of(root)
+                        yield root, self._data_of(root), tuple(self.refused)
                 else:
                     self._take(event)
                 self.last_event = event
@@ -77,6 +87,7 @@ class Composer:
         self._aliased = 0
         self._too_deep = 0
         self._root = None
+        self.refused = []
         self.open_nodes = []
 
     def _take(self, event: Event) -> None:
@@ -115,7 +126,10 @@ class Composer:
         try:
             return plain_value(event.value)
         except ScalarError as error:
-            self._problem("TV001", str(error), error.hint, range_of_event(event))
+            place = range_of_event(event)
+            if all(problem.range != place for problem in self._problems):  # an alias means it again
+                self._problem("TV001", str(error), error.hint, place)
+            self._refuse(place)
             return event.value
 
     def _restore_breaks(self, event: ScalarEvent) -> None:
@@ -129,6 +143,7 @@ class Composer:
                 place = Range.at(place.start.line, place.start.column + event.value.index(found[0]))
             message = f"unquoted text holds the invisible line break U+{ord(found[0]):04X}"
             self._problem("TV003", message, "delete it, or quote the text", place)
+            self._refuse(range_of_event(event))
 
     def _key(self, parent: MapNode, event: KeyEvent, text: str, *, plain: bool) -> None:
         parent.expects_value = True
@@ -205,6 +220,7 @@ class Composer:
             "check for brackets or indentation that repeat by mistake",
             _opening(event),
         )
+        self._refuse(_opening(event))
         self._complete(_null_at(event), None)
 
     def _refuse_collection_key(self, parent: MapNode, event: CollectionStartEvent) -> None:
@@ -260,6 +276,7 @@ class Composer:
                 )
             self._key(top, event, node.value if isinstance(node, ScalarEvent) else f"*{event.anchor}", plain=False)
         elif node is None:
+            self._refuse(range_of_event(event))
             self._attach(_null_at(event), None)
         else:
             self._attach(node, self._data_of(node))
@@ -312,6 +329,7 @@ class Composer:
                     else start._replace(column=start.column + 1),
                 ),
             )
+            self._refuse(Range(start, start))
 
     def _problem(self, code: ProblemCode, message: str, hint: str, place: Range, *, other: Range | None = None) -> None:
         if len(self._problems) < MAX_PROBLEMS:
@@ -320,6 +338,17 @@ class Composer:
         elif len(self._problems) == MAX_PROBLEMS:
             message = f"the file has more than {MAX_PROBLEMS} such problems; the rest is not listed"
             self._problems.append(SourceProblem(code="TV001", message=message, hint="mend these first", range=place))
+
+    def _refuse(self, place: Range) -> None:
+        """Note that the value which is read now was told; what lacks a merge lacks any of its fields."""
+        top = self.open_nodes[-1] if self.open_nodes else None
+        if isinstance(top, MapNode) and not top.expects_value:
+            return
+        path = self._path()
+        if path and path[-1] == "<<" and isinstance(top, MapNode):
+            self.refused.append(Refused(path[:-1], Position(1, 1)))
+        else:
+            self.refused.append(Refused(path, place.start))
 
     def _path(self) -> KeyPath:
         path: list[str | int] = []

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from yaml.error import MarkedYAMLError, YAMLError
 
-from tuvl.source.compose import Composer
+from tuvl.source.compose import Composer, Refused
 from tuvl.source.decode import decode, forbidden_character, hide_invisible_breaks, split_lines
 from tuvl.source.nodes import Node, ambiguous_scalars, locate, range_of_event
 from tuvl.source.place import Position, Range, SourceProblem
@@ -52,6 +52,8 @@ class Document:
     data: JsonValue
     root: Node
     """The tree that knows the places; use `locate`."""
+    refused: tuple[Refused, ...] = ()
+    """Values of which the file's problems tell already, so that no check need judge what stands in for them."""
 
     @property
     def kind(self) -> str | None:
@@ -112,7 +114,8 @@ def parse_lines(text: str, *, file: str) -> SourceFile:
     """Parse text that is already decoded."""
     problems: list[SourceProblem] = []
     documents = tuple(
-        Document(file, index, data, root) for index, (root, data) in enumerate(_documents(text, problems))
+        Document(file, index, data, root, refused)
+        for index, (root, data, refused) in enumerate(_documents(text, problems))
     )
     return SourceFile(
         file=file,
@@ -123,7 +126,7 @@ def parse_lines(text: str, *, file: str) -> SourceFile:
     )
 
 
-def _documents(text: str, problems: list[SourceProblem]) -> Iterator[tuple[Node, JsonValue]]:
+def _documents(text: str, problems: list[SourceProblem]) -> Iterator[tuple[Node, JsonValue, tuple[Refused, ...]]]:
     readable, stand_ins = hide_invisible_breaks(text)
     lines: list[str] = []
     start = -1

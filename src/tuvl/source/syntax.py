@@ -4,6 +4,7 @@ libyaml says where it stopped, which is often far below the mistake. Each functi
 messages, and looks at the lines around and at what was still open.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from yaml.events import AliasEvent, DocumentEndEvent, Event, MappingEndEvent, Sc
 from tuvl.source.nodes import MapNode, SeqNode, range_of_event, start_of
 from tuvl.source.place import Position, ProblemCode, Range, SourceProblem
 
+_SURROGATE = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2}")
 _QUOTE_IT = "quote the text"
 _QUOTE_TEMPLATE = 'quote the template: "{{ … }}"'
 
@@ -129,7 +131,12 @@ def _open_quote(stop: Break) -> SourceProblem:
 def _bad_escape(stop: Break) -> SourceProblem:
     text = stop.line(stop.at.line)
     start = text.rfind("\\", 0, stop.at.column) + 1 or stop.at.column
-    message = f"{text[start - 1 : start + 1]!r} is no escape that double quotes know"
+    half = _SURROGATE.match(text, start - 1)
+    if half is not None:
+        message = f"{half[0]} is one half of a surrogate pair, and no character"
+        hint = "write the character itself, or its number as \\U and eight digits"
+        return _say(message, hint, Range.at(stop.at.line, start, len(half[0])))
+    message = f"'{text[start - 1 : start + 1]}' is no escape that double quotes know"
     hint = "use single quotes, or write the backslash twice"
     return _say(message, hint, Range.at(stop.at.line, start, 2))
 

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tuvl.spec.base import WORDS, Contract, Count, Envelope, Identifier, Json, Many, Needs, Ruled, Seconds, Text
+from tuvl.spec.field_types import FieldType
 
 EnvironmentText = Annotated[str, Field(pattern=r"^\$\{", json_schema_extra={WORDS: "`${VAR}`"})]
 
@@ -16,24 +17,7 @@ class DataField(Ruled):
 
     name: Identifier
     """Name of the field."""
-    type: Literal[
-        "string",
-        "text",
-        "varchar",
-        "integer",
-        "bigint",
-        "smallint",
-        "numeric",
-        "float",
-        "boolean",
-        "uuid",
-        "date",
-        "timestamp",
-        "timestamptz",
-        "jsonb",
-        "bytea",
-        "enum",
-    ]
+    type: FieldType
     """Type of its values."""
     primary_key: bool = False
     """Whether it identifies a record."""

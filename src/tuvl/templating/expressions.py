@@ -1,11 +1,11 @@
 """Jinja's expressions → ours."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from math import isfinite
 
 from jinja2 import nodes
 
+from tuvl.suggest import did_you_mean
 from tuvl.templating.calls import Operation
 from tuvl.templating.filters import FILTERS, LANGUAGE_FILTERS, LANGUAGE_TESTS, TEST_TABLE
 from tuvl.templating.tree import (
@@ -260,9 +260,8 @@ class ExpressionConverter:
         return Tested(target, node.name, self._bind(node, node.name, operation, arguments, named))
 
     def _unknown(self, node: nodes.Node, kind: str, name: str, known: Sequence[str]) -> None:
-        near = get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        self.problem(node, f"unknown {kind} {name!r}{hint}")
+        hint = did_you_mean(name, known)
+        self.problem(node, f"unknown {kind} {name!r}{'; ' + hint if hint else ''}")
 
     def _bind(
         self,

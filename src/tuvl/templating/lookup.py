@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TypeAlias
 
 from tuvl.errors import TemplateError
+from tuvl.suggest import did_you_mean
 from tuvl.values import JsonValue, dump_json
 
 
@@ -46,9 +46,8 @@ def require(value: Value) -> JsonValue:
     """Insist on a value; raises `TemplateError` naming what is undefined."""
     if isinstance(value, Missing):
         reason = f": {value.reason}" if value.reason else ""
-        near = get_close_matches(value.wanted, list(value.among or ()), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near and not near[0].startswith("_") else ""
-        raise TemplateError(f"{value.path!r} is undefined{reason}{hint}")
+        hint = did_you_mean(value.wanted, [name for name in value.among or () if not name.startswith("_")])
+        raise TemplateError(f"{value.path!r} is undefined{reason}{'; ' + hint if hint else ''}")
     return value
 
 

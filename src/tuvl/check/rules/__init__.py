@@ -7,10 +7,12 @@ from tuvl.check.rules.artifact_type import ArtifactType
 from tuvl.check.rules.bad_expression import BadExpression
 from tuvl.check.rules.bad_id import BadId
 from tuvl.check.rules.bad_schema import BadSchema
+from tuvl.check.rules.bad_script import BadScript
 from tuvl.check.rules.bad_template import BadTemplate
 from tuvl.check.rules.check_severity import CheckSeverity
 from tuvl.check.rules.confusable_tools import ConfusableTools
 from tuvl.check.rules.cycle_without_exit_bound import CycleWithoutExitBound
+from tuvl.check.rules.data_model_mistake import DataModelMistake
 from tuvl.check.rules.dead_end_signal import DeadEndSignal
 from tuvl.check.rules.derived_parameters import DerivedParameters
 from tuvl.check.rules.duplicate_id import DuplicateId
@@ -34,6 +36,7 @@ from tuvl.check.rules.node_file import NodeFile
 from tuvl.check.rules.nothing_checked import NothingChecked
 from tuvl.check.rules.outcome_reserved import OutcomeReserved
 from tuvl.check.rules.outcome_unrouted import OutcomeUnrouted
+from tuvl.check.rules.project_config import ProjectConfigRule
 from tuvl.check.rules.removed_field import RemovedField
 from tuvl.check.rules.reserved_unrouted import ReservedUnrouted
 from tuvl.check.rules.route_never_taken import RouteNeverTaken
@@ -104,6 +107,9 @@ REFERENCES: tuple[Rule, ...] = (
     DuplicateTrigger(),
     WorkflowCycle(),
     UnsetVariable(),
+    ProjectConfigRule(),
+    DataModelMistake(),
+    BadScript(),
     CheckSeverity(),
 )
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tuvl.analysis.reference_faults import misspelt_references
 from tuvl.analysis.references import ArtifactReference, artifact_references
 from tuvl.analysis.steps import mapping
+from tuvl.analysis.surroundings import hidden
 from tuvl.artifacts.reference import ArtifactRef
 from tuvl.check.faulted import FaultRule
 from tuvl.check.finding import Finding, Severity
@@ -49,7 +50,7 @@ class UnknownArtifact(FaultRule):
 
 def _meant(reference: ArtifactRef, project: ProjectIndex) -> str | None:
     """Return the reference that a misspelt name must mean, if there is an artifact for it."""
-    if reference.name in project.artifacts:
+    if reference.name in project.artifacts or hidden(reference.name, project) is not None:
         return None
     name = certain(reference.name, project.artifacts)
     meant = None if name is None else str(ArtifactRef(name, reference.version))
@@ -58,7 +59,8 @@ def _meant(reference: ArtifactRef, project: ProjectIndex) -> str | None:
 
 def _missing(reference: ArtifactRef, project: ProjectIndex) -> tuple[str, str]:
     views = project.artifacts.get(reference.name, ())
-    enabled = [view.version for view in views if view.enabled]
+    # Two files with one version are a finding of their own.
+    enabled = list(dict.fromkeys(view.version for view in views if view.enabled))
     if reference.version is not None and any(view.version == reference.version for view in views):
         return (
             f"version {reference.version} of artifact {reference.name!r} is not enabled",
@@ -68,12 +70,13 @@ def _missing(reference: ArtifactRef, project: ProjectIndex) -> tuple[str, str]:
         versions = ", ".join(str(version) for version in enabled)
         return (
             f"artifact {reference.name!r} has no version {reference.version}; there is {versions}",
-            f"write `artifact://{reference.name}@{enabled[-1]}`",
+            hidden(reference.name, project) or f"write `artifact://{reference.name}@{enabled[-1]}`",
         )
     if views:
         return f"artifact {reference.name!r} is not enabled", "set `enabled: true` in its file"
     near = closest(reference.name, project.artifacts)
+    otherwise = f"add it under the artifacts folder, with `name: {reference.name}`"
     return (
         f"artifact {reference.name!r} is not in this project",
-        f"did you mean {near!r}?" if near else f"add it under the artifacts folder, with `name: {reference.name}`",
+        hidden(reference.name, project) or (f"did you mean {near!r}?" if near else otherwise),
     )

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from tuvl.analysis.steps import WorkflowView, items, mapping
+from tuvl.analysis.surroundings import hidden
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
+from tuvl.project.index import ProjectIndex
 from tuvl.suggest import certain, closest
 from tuvl.values import KeyPath
 
@@ -26,16 +28,19 @@ class UnknownModel(Rule):
             if not isinstance(name, str) or not name or "/" in name or "${" in name:
                 continue
             if subject.project.preset(name) is None:
-                near = closest(name, subject.project.presets)
                 yield self.finding(
                     subject,
                     path,
                     f"{what} names the model {name!r}, which is no AgentModel of this project",
-                    hint=f"did you mean {near!r}?"
-                    if near
-                    else f"add a `kind: AgentModel` document named {name!r}, or write `provider/model`",
-                    replacement=certain(name, subject.project.presets),
+                    hint=_hint(name, subject.project),
+                    replacement=None if hidden(name, subject.project) else certain(name, subject.project.presets),
                 )
+
+
+def _hint(name: str, project: ProjectIndex) -> str:
+    near = closest(name, project.presets)
+    otherwise = f"add a `kind: AgentModel` document named {name!r}, or write `provider/model`"
+    return hidden(name, project) or (f"did you mean {near!r}?" if near else otherwise)
 
 
 def _models(subject: Subject) -> Iterator[tuple[object, KeyPath, str]]:

@@ -1,0 +1,60 @@
+"""Files with a mistake that may hide a document: what is looked up and not found may stand in one of them."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tuvl.project.loading import LoadedFile
+from tuvl.source.document import Document
+from tuvl.spec.schema_files import KINDS
+
+FOREIGN = "apiVersion"
+"""A field that makes a document one of another tool."""
+
+_FOREIGN_LINE = re.compile(rf"^['\"]?{FOREIGN}['\"]?\s*:", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """A file that may hold a document which cannot be found."""
+
+    file: str
+    """How messages call it."""
+    loaded: LoadedFile | None
+    """`None` when it cannot be read at all."""
+
+
+def is_foreign_text(loaded: LoadedFile) -> bool:
+    """Whether a file that could not be parsed says that it belongs to something else."""
+    return _FOREIGN_LINE.search(loaded.text) is not None
+
+
+def may_mention(raw: bytes, name: str) -> bool:
+    """Whether the bytes of a file spell a name out, or cannot be searched for it because they are no UTF-8 text."""
+    return b"\0" in raw[:4] or re.search(rb"(?<![\w.-])%s(?![\w.-])" % re.escape(name.encode()), raw) is not None
+
+
+def spells_name(text: str, name: str) -> bool:
+    """Whether a text says `name: <name>`, as a document of that name does."""
+    return re.search(rf"\bname['\"]?\s*:\s*['\"]?{re.escape(name)}(?![\w.-])", text) is not None
+
+
+def may_hide(loaded: LoadedFile, name: str) -> bool:
+    """Whether a file that mentions a name has a mistake for which a document of that name would not be found."""
+    if any(problem.code != "TV004" for problem in loaded.problems):
+        return not is_foreign_text(loaded)
+    return any(_is_out_of_reach(document, name, loaded) for document in loaded.documents)
+
+
+def _is_out_of_reach(document: Document, name: str, loaded: LoadedFile) -> bool:
+    """Whether a document has the name, and a kind or a version under which nothing is looked up."""
+    data: Any = document.data
+    if not isinstance(data, dict) or FOREIGN in data or data.get("enabled", True) is False:
+        return False
+    head = data if loaded.prose is not None else data.get("metadata")
+    if not isinstance(head, dict) or head.get("name") != name:
+        return False
+    if loaded.prose is not None or document.kind == "Artifact":
+        version = head.get("version", 1)
+        return type(version) is not int or version < 1
+    return document.kind not in KINDS

@@ -1,0 +1,93 @@
+"""Wrong words and paths that are no files: every command answers in one line that says what to do."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.cli.cli_support import project, write
+from tuvl.__main__ import main
+from tuvl.suggest import closest
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(project(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["graph", "greet", "--format", "svg"], "tuvl graph: --format does not take 'svg'; it takes mermaid, dot"),
+        (["graph", "greet", "--format", "dott"], "tuvl graph: --format does not take 'dott'; did you mean 'dot'?"),
+        (["graph", "greet", "--out", "x"], "tuvl graph: `tuvl graph` has no option '--out'; did you mean '--output'?"),
+        (["runs", "show", "--fromat", "x"], "tuvl runs show: `tuvl runs show` has no option '--fromat'"),
+        (["runs", "show"], "tuvl runs show: missing argument 'RUN'; `tuvl runs show --help` says more"),
+        (["rum"], "tuvl: no such command 'rum'. Did you mean 'run'?"),
+        (["run", "greet", "--out", "x"], "tuvl run: `tuvl run` has no option '--out'; did you mean '--output'?"),
+        (["run", "workflows"], "'workflows' is a folder; name a workflow file, e.g. workflows/NAME.yaml"),
+        (["run", "."], "'.' is a folder; name a workflow file, e.g. workflows/NAME.yaml"),
+    ],
+)
+def test_wrong_word_is_one_line_in_the_same_form_for_every_command(
+    here: Path, capfd: pytest.CaptureFixture[str], argv: list[str], message: str
+) -> None:
+    assert main(argv) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [
+        ("--out", ["--input", "--output", "--set"], "--output"),
+        ("--out", ["--set", "--events"], None),
+        ("pprint", ["int", "string", "join"], None),
+        ("max_steps_total", ["max_steps"], None),
+        ("outp", ["output", "outcome"], "output"),
+        ("in", ["input"], None),
+        ("--strickt", ["--strict"], "--strict"),
+    ],
+)
+def test_suggestion_is_a_near_word_or_none(word: str, known: list[str], meant: str | None) -> None:
+    assert closest(word, known) == meant
+
+
+@pytest.mark.parametrize("command", ["validate", "run", "graph"])
+@pytest.mark.parametrize("path", ["pipe.yaml", "/dev/null"])
+def test_pipe_or_device_is_refused_unread(
+    here: Path, capfd: pytest.CaptureFixture[str], command: str, path: str
+) -> None:
+    os.mkfifo(here / "pipe.yaml")
+    assert main([command, path]) == 2
+    assert f"cannot read {path!r}: it is a pipe or a device, not a file" in capfd.readouterr().err
+
+
+def test_pipe_that_lies_in_the_project_keeps_nothing_waiting(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(here / "workflows" / "pipe.yaml")
+    assert main(["validate", "."]) == 0
+    assert main(["run", "greet", "--set", "name=Ann", "--events", "none"]) == 0
+
+
+def test_input_may_come_through_a_pipe(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(here / "input.json")
+    writer = threading.Thread(target=lambda: (here / "input.json").write_text('{"name": "Ann"}', encoding="utf-8"))
+    writer.start()
+    assert main(["run", "greet", "--input", "input.json", "--events", "none"]) == 0
+    writer.join()
+    assert '"output": "Hello Ann"' in capfd.readouterr().out
+
+
+def test_output_that_nothing_sets_is_null_with_a_warning_for_people(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    steps = "[{ id: a, kind: Functional, runner: set, values: { x: 1 } }]"
+    write(here, {"w.yaml": f"kind: Workflow\nmetadata: {{ name: w }}\nspec: {{ output: nope.x, steps: {steps} }}\n"})
+    assert main(["run", "w.yaml"]) == 0
+    out, err = capfd.readouterr()
+    assert '"output": null' in out
+    assert "tuvl: warning: `output: nope.x` is not in the context at this end; the output is null\n" in err
