@@ -127,8 +127,10 @@ def perform(session: Session, folder: Path, words: Words) -> None:
                     where = f"{session.page.relative_to(ROOT)}:{block.line}: $ {command}"
                     assert matches(expected, printed), f"{where}\n--- the page\n{expected}\n--- printed\n{printed}"
             case "validate":
-                (folder / "example.yaml").write_text(block.text, encoding="utf-8")
-                printed = shell("tuvl validate --strict --quiet example.yaml; echo $?", folder)
+                # A project's configuration is read in one file only.
+                name = "tuvl.yaml" if block.text.startswith("kind: ProjectConfig") else "example.yaml"
+                (folder / name).write_text(block.text, encoding="utf-8")
+                printed = shell(f"tuvl validate --strict --quiet {name}; echo $?", folder)
                 assert printed.splitlines()[-1] == "0", f"{session.page}:{block.line}\n{printed}"
 
 

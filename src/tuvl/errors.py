@@ -82,8 +82,8 @@ class ModelError(StepError):
     """A language model call failed.
 
     `type` is one of `timeout`, `connection`, `rate_limited`, `server_error`, `authentication`, `bad_request`,
-    `context_overflow`, `bad_response`, `content_filter`, `script_exhausted`, `replay_mismatch`, `unknown`. `retry_after_s` is the provider's floor in
-    seconds, when it named one; `status` the HTTP status, when there was one.
+    `context_overflow`, `bad_response`, `content_filter`, `script_exhausted`, `replay_mismatch`, `unknown`.
+    `retry_after_s` is the provider's floor in seconds, when it named one; `status` the HTTP status, when there was one.
     """
 
     def __init__(

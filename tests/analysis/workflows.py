@@ -30,6 +30,7 @@ class Project:
     artifacts: Mapping[str, Found] = field(default_factory=dict)
     workflows: Mapping[str, Found] = field(default_factory=dict)
     data_models: Mapping[str, Found] = field(default_factory=dict)
+    presets: Mapping[str, Found] = field(default_factory=dict)
 
     def resolve(self, reference: str, /) -> Found | None:
         return self.artifacts.get(reference)
@@ -39,6 +40,9 @@ class Project:
 
     def data_model(self, name: str, /) -> Found | None:
         return self.data_models.get(name)
+
+    def preset(self, name: str, /) -> Found | None:
+        return self.presets.get(name)
 
 
 def workflow(*steps: dict[str, Any], **spec: Any) -> WorkflowView:

@@ -81,7 +81,7 @@ def test_notes_never_fail(tmp_path: Path) -> None:
         (["--dry-run", "good.yaml"], "--dry-run is for --fix"),
         (["--format=jsn", "good.yaml"], "did you mean 'json'?"),
         (["--select", "TV9999", "good.yaml"], "there is no check 'TV9999'"),
-        (["--max-cost-usd", "1", "good.yaml"], "no option '--max-cost-usd'"),
+        (["--max-cost-usd", "none", "good.yaml"], "--max-cost-usd takes a number above 0, not 'none'"),
         (["--strikt", "good.yaml"], "did you mean '--strict'?"),
         (["--project", "nowhere", "good.yaml"], "--project names 'nowhere', which is no folder"),
         (["--output", "nowhere/report.txt", "good.yaml"], "there is no folder 'nowhere'"),

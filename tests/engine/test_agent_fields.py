@@ -105,6 +105,7 @@ async def tokens_are_bounded(tmp_path):
 
 async def cost_is_bounded(tmp_path):
     project = agent_project(tmp_path, cost_budget_usd=0.000001)
+    project.model("never used", price={"input_per_mtok": 5, "output_per_mtok": 5})
     project.chat_models["default"] = Model([LOOK], price=Price(input_per_mtok=5, output_per_mtok=5))
     result = await project.run()
     assert result.error is not None

@@ -8,7 +8,7 @@ from tests.engine.run_support import Project, Seen
 from tuvl.events.serialize import to_wire
 
 TWO = """
-- { id: a, kind: Functional, runner: set, values: { secret_value: "s3cret-context-value" } }
+- { id: a, kind: Functional, runner: set, values: { private_note: "s3cret-context-value" } }
 - { id: b, kind: Functional, runner: fail, message: no, routes: { error: END } }
 """
 

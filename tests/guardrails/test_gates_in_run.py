@@ -319,9 +319,8 @@ async def test_a_judge_without_a_price_is_refused_where_cost_is_bounded(project)
     project.guardrail("judged", {"check": "llm_judge", "model": "judge", "criteria": "c"})
     project.model("done", price={"input_per_mtok": 1, "output_per_mtok": 1}).model('{"pass": true}', name="judge")
     project.agent(guardrails={"output": ["artifact://judged@1"]}, cost_budget_usd=1)
-    result = await project.run({})
-    assert result.error.type == "unpriced_model"
-    assert result.usage.llm_calls == 0
+    with pytest.raises(ConfigError, match="model 'judge', whose price is not known"):
+        await project.run({})
 
 
 async def test_a_judge_is_cut_off_by_an_abort(project):

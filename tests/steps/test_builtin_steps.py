@@ -63,5 +63,5 @@ async def test_log_writes_one_line_with_run_and_step(tmp_path, caplog):
     steps = '- { id: a, kind: Functional, runner: log, message: "{{ n }} of\\n{{ m }}", level: warning }'
     result = await Project(tmp_path, steps).run({"n": 1, "m": 2})
     (record,) = caplog.records
-    assert (record.levelname, record.message) == ("WARNING", "1 of\n2")
+    assert (record.levelname, record.message) == ("WARNING", "1 of\\n2")
     assert (record.run_id, record.step_id) == (result.run_id, "a")

@@ -1,8 +1,10 @@
 """All faults of a workflow that its shape does not show, in one list: what the compiler refuses."""
 
 from tuvl.analysis.agent_faults import bad_guardrails, bad_outcomes, refused_tool_names, undescribed_tools
+from tuvl.analysis.bound_faults import contradictory_bounds
 from tuvl.analysis.expression_faults import bad_expressions
 from tuvl.analysis.fault import Fault
+from tuvl.analysis.flow_faults import flow_faults
 from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.reference_faults import (
     bad_hook_targets,
@@ -52,4 +54,6 @@ def workflow_faults(workflow: WorkflowView, project: Surroundings, graph: RouteG
             found += bad_guardrails(step)
     found += no_beginning(graph)
     found += no_way_out(graph)
+    found += flow_faults(graph, project)
+    found += contradictory_bounds(workflow, project)
     return found

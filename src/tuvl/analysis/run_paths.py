@@ -62,6 +62,11 @@ class RunPaths:
     def _knot_of(self) -> Mapping[str, int]:
         return {step: index for index, knot in enumerate(self._knots) for step in knot}
 
+    @property
+    def has_cycles(self) -> bool:
+        """Whether some step can run twice."""
+        return bool(self._knots)
+
     def times(self, step: str, searched: bool = True) -> int:
         """How often a step can run."""
         if step not in self.steps:
@@ -146,3 +151,9 @@ def run_paths(graph: RouteGraph, max_steps: int) -> tuple[RunPaths, ...]:
     if not after_abort:
         return (main,)
     return (main, RunPaths(start=_ABORT, successors={**onward, _ABORT: tuple(after_abort)}, max_steps=max_steps))
+
+
+def runs_all(graph: RouteGraph) -> bool:
+    """Whether every step of the spine can run, by signals that its steps can return."""
+    run = frozenset().union(*(paths.steps for paths in run_paths(graph, 1)))
+    return run >= set(graph.spine)

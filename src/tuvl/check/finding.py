@@ -5,8 +5,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
+from tuvl.check.masking import blanked
+
 CANNOT_CHECK = frozenset({"TV009", "TV999"})
 """Codes that say the gate itself could not do its work; they cannot be ignored."""
+
+_SHOWS_A_SECRET = "TV701"
 
 
 class Severity(StrEnum):
@@ -71,7 +75,8 @@ class Report:
     ) -> "Report":
         """Make a report, sorted and without doubles."""
         ordered = tuple(sorted(set(findings), key=lambda finding: finding.order))
-        return cls(ordered, files, tuple(dict.fromkeys(unreadable)), dict(texts or {}), tuple(sorted(set(checked))))
+        shown = {file: _shown(text, file, ordered) for file, text in (texts or {}).items()}
+        return cls(ordered, files, tuple(dict.fromkeys(unreadable)), shown, tuple(sorted(set(checked))))
 
     @cached_property
     def errors(self) -> int:
@@ -98,3 +103,13 @@ class Report:
         return bool(self.unreadable) or any(
             finding.code in CANNOT_CHECK and finding.severity is Severity.ERROR for finding in self.findings
         )
+
+
+def _shown(text: str, file: str, findings: Sequence[Finding]) -> str:
+    """The text as it may be quoted: without what was found to be a secret."""
+    secret = [
+        (finding.line, finding.column, finding.end_line, finding.end_column)
+        for finding in findings
+        if finding.code == _SHOWS_A_SECRET and finding.file == file
+    ]
+    return blanked(text, secret) if secret else text

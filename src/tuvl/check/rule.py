@@ -6,7 +6,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from tuvl.analysis.graph import RouteGraph, route_graph
+from tuvl.analysis.key_flow import KeyFlow, key_flow
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
+from tuvl.analysis.taint import Taint, taint_of
 from tuvl.check.finding import Finding, Severity
 from tuvl.project.index import ProjectIndex
 from tuvl.project.loading import LoadedFile
@@ -40,6 +42,16 @@ class Subject:
         if self.workflow is None:
             raise TypeError(f"{self.document.file} is no workflow")
         return route_graph(self.workflow, self.project)
+
+    @cached_property
+    def keys(self) -> KeyFlow | None:
+        """The flow of context keys through the workflow; `None` when it has no beginning or cannot be followed."""
+        return key_flow(self.graph, self.project)
+
+    @cached_property
+    def taint(self) -> Taint | None:
+        """The flow of untrusted text through the workflow; `None` when it cannot be followed."""
+        return taint_of(self.keys, self.project) if self.keys is not None else None
 
 
 class Rule:

@@ -15,6 +15,8 @@ import typer
 from typer.exceptions import TyperException
 
 import tuvl
+from tuvl.cli.bounds_app import EXAMPLES as BOUNDS_EXAMPLES
+from tuvl.cli.bounds_app import bounds
 from tuvl.cli.flags import Words
 from tuvl.cli.init import DEFAULT_TEMPLATE
 from tuvl.cli.mcp_app import EXAMPLES as MCP_EXAMPLES
@@ -180,6 +182,10 @@ def validate(
             help="Only files that differ from this commit of git, and those that use what they define.",
         ),
     ] = None,
+    max_cost_usd: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="Fail when one run of a workflow may cost more than X US dollars (TV604)."),
+    ] = None,
     fix: Annotated[
         bool,
         typer.Option("--fix", help="Mend what is certain, show it as a diff, and report what is left."),
@@ -201,6 +207,7 @@ def validate(
             "--output": output,
             "--project": project,
             "--changed-since": changed_since,
+            "--max-cost-usd": max_cost_usd,
         },
         repeated={"--select": select, "--ignore": ignore},
         switches={"--strict": strict, "--quiet": quiet, "--fix": fix, "--dry-run": dry_run},
@@ -383,6 +390,7 @@ def schema(
 
 
 app.add_typer(runs, name="runs")
+app.command(name="bounds", epilog=_block("Examples:", *BOUNDS_EXAMPLES))(bounds)
 app.command(name="test", epilog=_block("Examples:", *TEST_EXAMPLES))(run_scenarios)
 app.command(name="mcp", epilog=_block("Examples:", *MCP_EXAMPLES))(mcp)
 

@@ -48,7 +48,7 @@ def plan_document(
 
 
 def _limits(limits: RunLimits | AgentLimits) -> JsonObject:
-    return {field.name: getattr(limits, field.name) for field in fields(limits)}
+    return {field.name: getattr(limits, field.name) for field in fields(limits) if not field.name.endswith("_field")}
 
 
 def _step(step: StepPlan, plan: ExecutionPlan) -> JsonObject:

@@ -4,6 +4,7 @@ Only the names stand here; what they mean stands in the Typer app, which renders
 two together.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -100,3 +101,16 @@ def _value(flags: Flags, name: str, inline: str | None, rest: list[str]) -> str:
     if not rest or (rest[0].startswith("--") and rest[0] != "--"):
         raise UsageError(f"option {name!r} needs a value, e.g. `{name} VALUE`")
     return rest.pop(0)
+
+
+def limit_of(option: str, word: str | None) -> float | None:
+    """Read the value of an option that sets a limit; raises `UsageError` for anything but a number above 0."""
+    if word is None:
+        return None
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise UsageError(f"{option} takes a number above 0, not {word!r}")
+    return value

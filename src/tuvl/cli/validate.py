@@ -11,7 +11,7 @@ from typing import Literal, assert_never, cast, get_args
 
 from tuvl.check.finding import Report, Severity
 from tuvl.check.runner import check_paths
-from tuvl.cli.flags import Flags, Words, read_words
+from tuvl.cli.flags import Flags, Words, limit_of, read_words
 from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.cli.render import report_json, report_text, summary_line
 from tuvl.errors import TuvlError, UsageError
@@ -24,7 +24,7 @@ ReportFormat = Literal["text", "json", "jsonl", "sarif", "github", "junit"]
 
 FLAGS = Flags(
     command="validate",
-    values=frozenset({"--project", "--format", "--output", "--changed-since"}),
+    values=frozenset({"--project", "--format", "--output", "--changed-since", "--max-cost-usd"}),
     repeated=frozenset({"--select", "--ignore"}),
     switches=frozenset({"--strict", "--quiet", "--fix", "--dry-run"}),
 )
@@ -47,6 +47,7 @@ class ValidateOptions:
     output: str | None = None
     quiet: bool = False
     changed_since: str | None = None
+    max_cost_usd: float | None = None
     fix: bool = False
     dry_run: bool = False
 
@@ -73,6 +74,7 @@ def options_of(words: Words) -> ValidateOptions:
         output=words.one("--output"),
         quiet=words.on("--quiet"),
         changed_since=words.one("--changed-since"),
+        max_cost_usd=limit_of("--max-cost-usd", words.one("--max-cost-usd")),
         fix=words.on("--fix"),
         dry_run=words.on("--dry-run"),
     )
@@ -125,6 +127,7 @@ def _check(options: ValidateOptions, stand_ins: Mapping[Path, bytes] | None = No
         jobs=_processors(),
         stand_ins=stand_ins,
         touched=touched,
+        max_cost_usd=options.max_cost_usd,
     )
 
 

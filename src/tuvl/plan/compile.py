@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from tuvl.analysis.bound_faults import unpriced_models
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.faults import workflow_faults
@@ -53,7 +54,7 @@ def _compile(
     view = WorkflowView(mapping(document.data))
     _refuse_repeated_ids(view, document)
     graph = route_graph(view, project)
-    _refuse_faults(workflow_faults(view, project, graph), document)
+    _refuse_faults([*workflow_faults(view, project, graph), *unpriced_models(view, project, models=models)], document)
 
     def sub_plan(name: str) -> ExecutionPlan:
         if name not in done:

@@ -49,6 +49,8 @@ class ProjectIndex:
         self._shown: dict[str, Path] = {}
         self._by_kind: dict[str, tuple[Document, ...]] = {}
         self._by_name: dict[str, Mapping[str, Document]] = {}
+        self.cost_ceiling_usd: float | None = None
+        """US dollars that one run of a workflow may cost, for whoever asks the checks for a ceiling."""
         self._hiding: dict[str, tuple[Hiding, ...]] = {}
 
     # ---- files -------------------------------------------------------------------------------------------------

@@ -37,13 +37,18 @@ from tuvl.templating.tree import (
 
 
 class Reads:
-    """Collects what is read: `paths` in order, and the names read so that they may (`maybe`) or must be there."""
+    """Collects what is read: `paths` in order, and the names read so that they may (`maybe`) or must be there.
+
+    `certain` are those of the latter that every rendering reads, whichever way its conditions go.
+    """
 
     def __init__(self) -> None:
         self.paths: dict[tuple[str, ...], None] = {}
         self.maybe: set[str] = set()
         self.surely: set[str] = set()
         self.asked: set[str] = set()
+        self.certain: set[str] = set()
+        self._conditions = 0
 
     def block(self, block: Block, bound: frozenset[str]) -> frozenset[str]:
         """Read statements in order; returns the names that are set after them."""
@@ -59,12 +64,7 @@ class Reads:
                 self.expression(expression, bound)
                 return bound
             case Branch(cases, otherwise):
-                ends = []
-                for test, body in cases:
-                    self.expression(test, bound)
-                    ends.append(self.block(body, bound))
-                ends.append(self.block(otherwise, bound))
-                return frozenset.intersection(*ends)
+                return self._branch(cases, otherwise, bound)
             case Loop():
                 self._loop(statement, bound)
                 return bound
@@ -83,13 +83,28 @@ class Reads:
             case _:
                 assert_never(statement)
 
+    def _branch(
+        self, cases: tuple[tuple[Expression, Block], ...], otherwise: Block, bound: frozenset[str]
+    ) -> frozenset[str]:
+        ends = []
+        depth = self._conditions
+        for test, body in cases:
+            self.expression(test, bound)
+            self._conditions = depth + 1  # only the first test is made for sure
+            ends.append(self.block(body, bound))
+        ends.append(self.block(otherwise, bound))
+        self._conditions = depth
+        return frozenset.intersection(*ends)
+
     def _loop(self, loop: Loop, bound: frozenset[str]) -> None:
         self.expression(loop.items, bound)
+        self._conditions += 1
         inner = bound | frozenset(loop.targets)
         if loop.test is not None:
             self.expression(loop.test, inner)
         self.block(loop.body, inner | {"loop"})
         self.block(loop.otherwise, bound)
+        self._conditions -= 1
 
     def expression(self, expression: Expression, bound: frozenset[str], *, may_miss: bool = False) -> None:
         """Read one expression; `may_miss` when a missing value does no harm there."""
@@ -98,7 +113,13 @@ class Reads:
                 self._path(expression, bound, may_miss)
             case Defaulted(target, fallback, falsy):
                 self.expression(target, bound, may_miss=True)
-                self._all((fallback, falsy), bound)
+                self._perhaps((fallback, falsy), bound)
+            case Both(first, second) | Either(first, second) | Choice(first, second, None):
+                self.expression(first, bound)
+                self._perhaps((second,), bound)
+            case Choice(test, yes, no):
+                self.expression(test, bound)
+                self._perhaps((yes, no), bound)
             case Defined(target):
                 if isinstance(target, Read) and target.name not in bound:
                     self.asked.add(target.name)
@@ -110,6 +131,12 @@ class Reads:
         for part in parts:
             if part is not None:
                 self.expression(part, bound)
+
+    def _perhaps(self, parts: "tuple[Expression | None, ...]", bound: frozenset[str]) -> None:
+        """Read what is evaluated only when another value asks for it."""
+        self._conditions += 1
+        self._all(parts, bound)
+        self._conditions -= 1
 
     def _path(self, expression: Read | Index, bound: frozenset[str], may_miss: bool) -> None:
         keys: list[str] = []
@@ -127,6 +154,8 @@ class Reads:
         elif node.name not in bound:
             self.paths.setdefault((node.name, *reversed(keys)))
             (self.maybe if may_miss else self.surely).add(node.name)
+            if not may_miss and not self._conditions:
+                self.certain.add(node.name)
 
 
 def parts_of(expression: Expression) -> "tuple[Expression | None, ...]":  # noqa: C901  # one case for each member of a closed set
@@ -169,4 +198,5 @@ def reads_of(block: Block) -> Reads:
     # Who asks whether a name is defined has provided for the case that it is not.
     reads.maybe |= reads.asked
     reads.surely -= reads.asked
+    reads.certain -= reads.asked
     return reads

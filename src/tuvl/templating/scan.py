@@ -11,13 +11,17 @@ class Scan:
     """What the syntax of a template tells.
 
     `names` are the top-level names it reads, `paths` its dotted reads as far as they are written out, `defaulted` the
-    names that may be missing: read only under `default`, or asked for with `is defined`. Names that the template sets
-    itself are not among them. `problems` are one line each; with any of them the template cannot be rendered.
+    names that may be missing: read only under `default`, or asked for with `is defined`, `certain` those that every
+    rendering needs, `shown` the reads of which something can stand in the text that comes out. Names that the template
+    sets itself are not among them. `problems` are one line each; with any of them the template cannot be rendered.
     """
 
     names: frozenset[str] = frozenset()
     paths: tuple[tuple[str, ...], ...] = ()
     defaulted: frozenset[str] = frozenset()
+    certain: frozenset[str] = frozenset()
+    shown: frozenset[tuple[str, ...]] = frozenset()
+    """The dotted reads that are shown, as far as they are written out."""
     problems: tuple[str, ...] = ()
     is_template: bool = False
     single_expression: bool = False
@@ -35,9 +39,12 @@ def scan(text: str) -> Scan:
     if plain is None:
         return _scan_syntax(text)
     paths = tuple(dict.fromkeys(tuple(map(str, part)) for part in plain.parts if isinstance(part, tuple)))
+    names = frozenset(path[0] for path in paths)
     return Scan(
-        names=frozenset(path[0] for path in paths),
+        names=names,
         paths=paths,
+        certain=names,
+        shown=frozenset(paths),
         is_template=True,
         single_expression=plain.single is not None,
     )
@@ -46,6 +53,7 @@ def scan(text: str) -> Scan:
 def _scan_syntax(text: str) -> Scan:
     # Jinja's parser takes most of a tenth of a second to import, and few files need it.
     from tuvl.templating.reads import reads_of
+    from tuvl.templating.shown import shown_paths
     from tuvl.templating.syntax import parse_template
 
     syntax = parse_template(text)
@@ -54,6 +62,8 @@ def _scan_syntax(text: str) -> Scan:
         names=frozenset(path[0] for path in reads.paths),
         paths=tuple(reads.paths),
         defaulted=frozenset(reads.maybe - reads.surely),
+        certain=frozenset(reads.certain),
+        shown=shown_paths(syntax.body),
         problems=syntax.problems,
         is_template=True,
         single_expression=syntax.single is not None,

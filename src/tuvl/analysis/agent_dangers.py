@@ -1,0 +1,139 @@
+"""What may go wrong between untrusted text and the effects of an agent, and where nothing stands in between."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.agent_effects import Site, acting_tools, fails_open, guards, is_approved, outside_tools
+from tuvl.analysis.effects import effects_of
+from tuvl.analysis.fault import Fault
+from tuvl.analysis.flow_graph import Place
+from tuvl.analysis.parameters import ToolUse, tool_uses
+from tuvl.analysis.steps import StepView, WorkflowView
+from tuvl.analysis.surroundings import Surroundings
+from tuvl.analysis.taint import WHOLE_INPUT, Taint, agents, injected
+
+_INSTRUCTIONS = ("system", "steering", "skills")
+_SITES: tuple[Site, ...] = ("input", "tools")
+_SHOWN_TOOLS = 3
+_MOST_WAYS = 50
+"""Findings of one workflow for which a way is looked for; each look goes through all steps."""
+
+
+def untrusted_to_effects(taint: Taint, project: Surroundings) -> Iterator[Fault]:
+    """Agents that untrusted text reaches, and that can act on it unasked; each once."""
+    workflow = taint.flow.graph.workflow
+    told: set[str] = set()
+    for place in agents(taint.flow.graph):
+        step = place.step
+        if step.mode != "autonomous" or step.id in told:
+            continue
+        tools = acting_tools(step, workflow, project)
+        if not tools:
+            continue
+        source = None if guards(step, "input", project) else taint.from_outside(place.index, injected(step))
+        reply = None if guards(step, "tools", project) else _replying(step, workflow, tools)
+        if source is None and reply is None:
+            continue
+        told.add(step.id)
+        yield _fault(taint, place, tools, source, reply, follow=len(told) <= _MOST_WAYS)
+
+
+def _replying(step: StepView, workflow: WorkflowView, tools: list[ToolUse]) -> str | None:
+    """The tool whose results are somebody else's text, beside the one that acts."""
+    for use in outside_tools(step, workflow):
+        if any(tool.ref != use.ref for tool in tools):
+            return use.ref
+    return None
+
+
+def _fault(
+    taint: Taint, place: Place, tools: list[ToolUse], source: str | None, reply: str | None, *, follow: bool
+) -> Fault:
+    step = place.step
+    acting = next((tool for tool in tools if tool.ref != reply), tools[0]) if source is None else tools[0]
+    way = f"the results of {reply!r} → {step.id}"
+    if source is not None:
+        way = taint.trace(place.index, source) if follow else f"{taint.said(source)} → … → {step.id}"
+    also = f"; so do the results of {reply!r}" if source is not None and reply is not None else ""
+    others = [tool.ref for tool in tools if tool.ref != acting.ref]
+    more = f" (and {_listed(others)})" if others else ""
+    sites = [site for site, open_ in (("input", source), ("tools", reply)) if open_ is not None]
+    where = " and ".join(f"`guardrails.{site}`" for site in sites)
+    return Fault(
+        (*acting.path, "ref"),
+        f"untrusted text reaches agent {step.id!r}, which can act with {acting.ref!r}{more} unasked: "
+        f"{way} → {acting.ref}{also}",
+        f"add a guardrail at {where}, `approval: required` on the tool, or a HumanInTheLoop step before it",
+    )
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:_SHOWN_TOOLS]))
+    return shown if len(names) <= _SHOWN_TOOLS else f"{shown} and {len(names) - _SHOWN_TOOLS} more"
+
+
+def untrusted_instructions(taint: Taint, *, certain: bool) -> Iterator[Fault]:
+    """Untrusted text that templates put among the instructions of an agent.
+
+    Those that are `certain`, or else those of an input of which `spec.input` says nothing.
+    """
+    told: set[tuple[object, ...]] = set()
+    for place in agents(taint.flow.graph):
+        for read in place.reads:
+            inside = read.place[len(place.step.path) :]
+            if len(inside) < 2 or inside[0] != "agent" or inside[1] not in _INSTRUCTIONS or not read.shown:
+                continue
+            if (read.place, read.key) in told or not taint.reads_dirty(place.index, read.path):
+                continue
+            told.add((read.place, read.key))
+            name = ".".join(read.path)
+            is_known = bool(taint.dirty[place.index] & taint.flow.graph.keys.bit(read.key))
+            if is_known != certain:
+                continue
+            named = read.key if is_known else WHOLE_INPUT
+            way = taint.trace(place.index, named) if len(told) <= _MOST_WAYS else taint.said(named)
+            where = f"`{inside[1]}`" if "://" not in read.field else f"`{inside[1]}` ({read.field})"
+            yield Fault(
+                read.place,
+                f"untrusted text becomes an instruction: {where} of agent {place.step.id!r} shows {name!r}: {way}",
+                f"name {read.key!r} in `context_injection`, which marks it as untrusted, and speak of it in words",
+            )
+
+
+def ungated_results(step: StepView, workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:
+    """Tools whose results a model reads without a guardrail in between."""
+    names = [use.ref for use in outside_tools(step, workflow)]
+    if step.mode != "autonomous" or not names or guards(step, "tools", project):
+        return
+    yield Fault(
+        (*step.path, "agent", "tools"),
+        f"agent {step.id!r} reads the results of {_listed(names)} without a guardrail",
+        "add `guardrails: { tools: [artifact://<name>@<version>] }`, if what they return can hold a stranger's text",
+        at_key=True,
+    )
+
+
+def fail_open_gates(step: StepView, workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:
+    """Judges that are the only gate of an agent that can act, and let pass what they cannot judge."""
+    if step.mode != "autonomous" or not step.agent.get("guardrails"):
+        return
+    for site in _SITES:
+        guard = fails_open(guards(step, site, project))
+        if guard is not None and acting_tools(step, workflow, project):
+            yield Fault(
+                (*step.path, "agent", "guardrails", site, guard.index),
+                f"the only gate at `guardrails.{site}` of agent {step.id!r} is a judge that lets everything pass "
+                f"when it cannot be asked",
+                f"set `on_judge_error: violation` in {guard.reference!r}, or add a check that needs no model",
+            )
+
+
+def missing_approvals(step: StepView, workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:
+    """Tools that are marked as dangerous, and that no person is asked about."""
+    for use in tool_uses(step, workflow):
+        marked = use.step.data.get("danger") is True and effects_of(use.step, project) == "write"
+        if marked and not is_approved(use, project):
+            yield Fault(
+                (*use.path, "ref"),
+                f"agent {step.id!r} may call {use.ref!r} unasked, a write that is marked `danger: true`",
+                'add `approval: required` to this entry, or a condition such as `approval: "{{ args.amount > 100 }}"`',
+            )

@@ -1,0 +1,97 @@
+"""What the tools of an agent can do, and what stands between untrusted text and that."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from tuvl.analysis.effects import effects_of
+from tuvl.analysis.parameters import ToolUse, argument_reads, tool_uses
+from tuvl.analysis.schema_facts import is_closed
+from tuvl.analysis.signals import BUILT_IN_NODES
+from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
+from tuvl.analysis.surroundings import Surroundings, spec_of
+from tuvl.http.url_parts import UrlSyntaxError, host_is_templated
+
+Site: TypeAlias = Literal["input", "tools", "output"]
+
+OUTSIDE = ("APICall", "MCP")
+"""Kinds of steps whose results are somebody else's text."""
+
+_GATES = ("json_schema", "regex_deny")
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One guardrail of an agent, with its checks."""
+
+    index: int
+    reference: str
+    checks: tuple[Mapping[str, Any], ...]
+
+
+def guards(step: StepView, site: Site, project: Surroundings) -> list[Guard]:
+    """The guardrails at a site of an agent; one that is not found has no checks."""
+    found = []
+    for index, reference in enumerate(items(mapping(step.agent.get("guardrails")).get(site))):
+        artifact = project.resolve(reference) if isinstance(reference, str) else None
+        checks = items(spec_of(artifact.data).get("checks")) if artifact is not None else []
+        found.append(Guard(index, str(reference), tuple(map(mapping, checks))))
+    return found
+
+
+def fails_open(found: list[Guard]) -> Guard | None:
+    """The guardrail with the judge that everything depends on, if it lets pass what it cannot judge."""
+    judging: Guard | None = None
+    for guard in found:
+        for check in guard.checks:
+            kind = check.get("check")
+            if kind in _GATES or (kind == "llm_judge" and check.get("on_judge_error") == "violation"):
+                return None
+            if kind == "llm_judge":
+                judging = judging or guard
+    return judging
+
+
+def is_approved(use: ToolUse, project: Surroundings) -> bool:
+    """Whether a person is asked before the tool runs, by its entry or by the project's policy."""
+    if use.entry.get("approval", "never") != "never":
+        return True
+    policy = mapping(spec_of(project.config).get("policy"))
+    return effects_of(use.step, project) in items(mapping(policy.get("require_approval")).get("effects"))
+
+
+def acting_tools(step: StepView, workflow: WorkflowView, project: Surroundings) -> list[ToolUse]:
+    """Tools with which an agent can act outside, unasked, with words of its own choice."""
+    return [
+        use
+        for use in tool_uses(step, workflow)
+        if not is_approved(use, project)
+        and _takes_free_text(use)
+        and (effects_of(use.step, project) == "write" or _chooses_host(use.step))
+    ]
+
+
+def _takes_free_text(use: ToolUse) -> bool:
+    if not use.declared:
+        return use.step.kind not in OUTSIDE or bool(use.names)
+    known = mapping(use.parameters.get("properties"))
+    free = {name for name in use.names if not is_closed(known.get(name))}
+    if use.step.kind in (*OUTSIDE, "ModelOp") or text(use.step.data.get("runner")) in BUILT_IN_NODES:
+        plain, under, whole = argument_reads(use.step)
+        return bool(free) if whole else bool(free & (plain | under))
+    return bool(free)
+
+
+def _chooses_host(step: StepView) -> bool:
+    url = step.get("http", "url")
+    if step.kind != "APICall" or not isinstance(url, str):
+        return False
+    try:
+        return host_is_templated(url)
+    except UrlSyntaxError:
+        return False
+
+
+def outside_tools(step: StepView, workflow: WorkflowView) -> Iterator[ToolUse]:
+    """Tools whose results are somebody else's text."""
+    return (use for use in tool_uses(step, workflow) if use.step.kind in OUTSIDE)

@@ -1,0 +1,169 @@
+"""Which context keys a step writes, exit by exit: a step that fails writes nothing but the engine's own keys."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tuvl.analysis.references import tool_entries
+from tuvl.analysis.schema_facts import lists_keys, required_of, takes_others
+from tuvl.analysis.signals import ABORTED, BUILT_IN_NODES, FAILURES, TIMEOUT, outcomes
+from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
+from tuvl.analysis.surroundings import Surroundings
+from tuvl.spec.signals import ERROR
+
+LAST_ERROR: frozenset[str] = frozenset(
+    {"_last_error", "_last_error_type", "_last_error_step", "_last_error_detail"},
+)
+"""Keys the engine sets when a step ends abnormally."""
+
+STATUS_KEY = "_api_status_code"
+
+_NONE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """Keys that are set when a step leaves by one exit."""
+
+    sure: frozenset[str] = _NONE
+    """Set each time."""
+    maybe: frozenset[str] = _NONE
+    """Set at times, the sure ones apart."""
+    more: bool = False
+    """Whether keys that are not listed may be set too."""
+    anything: bool = False
+    """Whether nothing is known: no list is given, so any key may be there afterwards."""
+
+
+NOTHING = Writes()
+UNKNOWN = Writes(more=True, anything=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ExitWrites:
+    """What one step writes on success or decision, and what on its failures."""
+
+    done: Writes
+    failed: Writes
+    failures: frozenset[str]
+    aborted: Writes | None = None
+    """What it writes on `aborted`, when that differs from other failures."""
+
+    def on(self, signal: str) -> Writes:
+        """What is written when the step leaves by `signal`."""
+        if signal not in self.failures:
+            return self.done
+        return self.aborted if self.aborted is not None and signal == ABORTED else self.failed
+
+
+_BROKEN = Writes(sure=LAST_ERROR)
+_PLAIN_FAILURES = frozenset({ERROR, ABORTED})
+
+
+def exit_writes(step: StepView, workflow: WorkflowView, project: Surroundings) -> ExitWrites:
+    """What a step writes on each exit, when it runs on the spine."""
+    match step.kind:
+        case "Functional":
+            return _by_node(step, project)
+        case "APICall":
+            failed = Writes(sure=LAST_ERROR, maybe=frozenset({STATUS_KEY}))
+            return ExitWrites(Writes(sure=_responses(step) | {STATUS_KEY}), failed, _PLAIN_FAILURES)
+        case "MCP":
+            return ExitWrites(Writes(sure=_responses(step)), _BROKEN, _PLAIN_FAILURES)
+        case "ModelOp":
+            return ExitWrites(Writes(sure=_named(step.data.get("output"), step)), _BROKEN, _PLAIN_FAILURES)
+        case "Workflow" | "ForEach":
+            return ExitWrites(Writes(sure=_named(step.data.get("output_key"), step)), _BROKEN, _PLAIN_FAILURES)
+        case "HumanInTheLoop":
+            done = Writes(sure=_named(step.data.get("output_key"), step))
+            return ExitWrites(done, Writes(maybe=LAST_ERROR), _PLAIN_FAILURES | {TIMEOUT})
+        case "Agent":
+            return _by_agent(step, workflow, project)
+        case "Router" | "Response":
+            return ExitWrites(NOTHING, _BROKEN, _PLAIN_FAILURES)
+        case _:
+            return ExitWrites(UNKNOWN, UNKNOWN, _NONE)
+
+
+def _named(value: object, step: StepView) -> frozenset[str]:
+    return frozenset({text(value) or f"{step.id}_result"})
+
+
+def response_keys(response: Mapping[str, Any]) -> Iterator[str]:
+    """Keys that the `response:` of a call names."""
+    for name in (response.get("output_key"), *(mapping(each).get("as") for each in items(response.get("extract")))):
+        if isinstance(name, str):
+            yield name
+
+
+def _responses(step: StepView) -> frozenset[str]:
+    return frozenset(response_keys(mapping(step.data.get("response"))))
+
+
+def _by_node(step: StepView, project: Surroundings) -> ExitWrites:
+    runner = text(step.data.get("runner")) or ""
+    if runner in BUILT_IN_NODES:
+        done = Writes(sure=frozenset(mapping(step.data.get("values")))) if runner == "set" else NOTHING
+        return ExitWrites(done, _BROKEN, _PLAIN_FAILURES)
+    node = project.nodes.declared.get(runner)
+    if node is None or node.writes is None:
+        return ExitWrites(UNKNOWN, _BROKEN, _PLAIN_FAILURES, aborted=UNKNOWN)
+    written = frozenset(node.writes)
+    # A node that returns `aborted` itself may hand over keys with it.
+    return ExitWrites(Writes(sure=written), _BROKEN, _PLAIN_FAILURES, aborted=Writes(sure=LAST_ERROR, maybe=written))
+
+
+def _by_agent(step: StepView, workflow: WorkflowView, project: Surroundings) -> ExitWrites:
+    answer = _by_answer(step)
+    tools = _by_tools(step, workflow, project)
+    done = Writes(
+        sure=answer.sure,
+        maybe=answer.maybe | tools.maybe,
+        more=answer.more or tools.more,
+        anything=answer.anything or tools.anything,
+    )
+    failed = Writes(sure=LAST_ERROR, maybe=tools.maybe, more=tools.more, anything=tools.anything)
+    return ExitWrites(done, failed, FAILURES)
+
+
+def _by_answer(step: StepView) -> Writes:
+    """Keys that the accepted answer of an agent sets."""
+    outcome = mapping(step.agent.get("outcome"))
+    as_json = step.mode == "completion" and (outcome.get("format") == "json" or bool(outcomes(step)))
+    if not as_json:
+        return Writes(sure=_named(outcome.get("write"), step))
+    whole = text(outcome.get("write"))
+    sure = {whole} if whole else set()
+    renamed = {field: target for field, target in mapping(outcome.get("map")).items() if isinstance(target, str)}
+    schema = mapping(outcome.get("schema"))
+    needed = required_of(schema)
+    maybe: set[str] = set()
+    for field in {*renamed, *mapping(schema.get("properties")), *needed} - {"outcome"}:
+        (sure if field in needed else maybe).add(renamed.get(field, field))
+    listed = lists_keys(schema)
+    return Writes(
+        frozenset(sure), frozenset(maybe - sure), more=not listed or takes_others(schema), anything=not listed
+    )
+
+
+def _by_tools(step: StepView, workflow: WorkflowView, project: Surroundings) -> Writes:
+    """Keys that tools with `writes_context` may set while the agent runs, those of agents it calls included."""
+    maybe: set[str] = set()
+    more = anything = False
+    seen = {step.id}
+    waiting = [step]
+    while waiting:
+        for _, ref, entry in tool_entries(waiting.pop()):
+            target = workflow.by_id.get(ref)
+            if target is None:
+                continue
+            if target.kind == "Agent" and ref not in seen:
+                seen.add(ref)
+                waiting.append(target)
+            if entry.get("writes_context") is not True:
+                continue
+            done = _by_answer(target) if target.kind == "Agent" else exit_writes(target, workflow, project).done
+            maybe |= {key for key in done.sure | done.maybe if not key.startswith("_")}
+            more |= done.more
+            anything |= done.anything
+    return Writes(maybe=frozenset(maybe), more=more, anything=anything)

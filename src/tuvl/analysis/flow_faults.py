@@ -1,0 +1,56 @@
+"""What the flow of keys and of untrusted text proves wrong: the part of it that keeps a workflow from running."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.agent_dangers import untrusted_instructions
+from tuvl.analysis.fault import Fault
+from tuvl.analysis.graph import RouteGraph
+from tuvl.analysis.input_use import input_mismatches
+from tuvl.analysis.key_flow import KeyFlow, key_flow
+from tuvl.analysis.literal_secrets import literal_secrets
+from tuvl.analysis.reserved_keys import reserved_keys
+from tuvl.analysis.steps import WorkflowView, mapping
+from tuvl.analysis.surroundings import Surroundings
+from tuvl.analysis.taint import taint_of
+from tuvl.analysis.undefined_keys import missing_outputs, undefined_keys
+from tuvl.analysis.urls import templated_hosts
+
+
+def flow_faults(routes: RouteGraph, project: Surroundings) -> Iterator[Fault]:
+    """Everything of the families data flow and security that is an error."""
+    workflow = routes.workflow
+    yield from reserved_keys(workflow, project)
+    yield from literal_secrets(workflow.data)
+    yield from public_rights(workflow)
+    for step in workflow.steps:
+        yield from templated_hosts(step, project)
+    flow = key_flow(routes, project)
+    if flow is not None:
+        yield from _of_keys(flow, project)
+
+
+def _of_keys(flow: KeyFlow, project: Surroundings) -> Iterator[Fault]:
+    for undefined in (*undefined_keys(flow), *missing_outputs(flow)):
+        if undefined.certain:
+            yield Fault(undefined.place, undefined.message, undefined.hint)
+    yield from input_mismatches(flow)
+    taint = taint_of(flow, project)
+    if taint is not None:
+        yield from untrusted_instructions(taint, certain=True)
+
+
+def public_rights(workflow: WorkflowView) -> Iterator[Fault]:
+    """A trigger that takes calls without a token, on a workflow that asks its caller for rights."""
+    if mapping(workflow.spec.get("trigger")).get("public") is not True:
+        return
+    wanted = [
+        name
+        for name in ("required_scope", "required_group")
+        if mapping(workflow.data.get("metadata")).get(name) is not None
+    ]
+    if wanted:
+        yield Fault(
+            ("spec", "trigger", "public"),
+            f"the trigger is public, but `metadata.{wanted[0]}` asks for a right that nobody without a token has",
+            f"remove `public: true`, or `{wanted[0]}`",
+        )

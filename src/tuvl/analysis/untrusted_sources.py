@@ -1,0 +1,123 @@
+"""Where untrusted text comes into the context: step by step, which keys hold it, and which may have it from others.
+
+Sources are the input, replies of APIs and MCP servers, the answers of models, and what people type. Values that are
+closed by their type (an enum, a number, a boolean, an anchored pattern) are clean.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from tuvl.analysis.exit_writes import response_keys
+from tuvl.analysis.key_reads import KeyRead
+from tuvl.analysis.references import tool_entries
+from tuvl.analysis.schema_facts import is_closed, lists_keys
+from tuvl.analysis.signals import BUILT_IN_NODES, outcomes
+from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
+from tuvl.analysis.surroundings import Surroundings
+
+SourceKind: TypeAlias = Literal["input", "reply", "answer", "person", "copy"]
+
+_FREE_ANSWERS = ("string", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Spill:
+    """A key that a step writes with text from outside."""
+
+    key: str
+    kind: SourceKind
+    sources: tuple[tuple[str, ...], ...] = ()
+    """For a copy, the dotted reads it is made of."""
+    schema: Mapping[str, Any] | None = None
+    """What is known of the parts of the value."""
+
+
+def spills(
+    step: StepView, reads: tuple[KeyRead, ...], workflow: WorkflowView, project: Surroundings
+) -> Iterator[Spill]:
+    """Keys that may hold untrusted text once the step is done."""
+    match step.kind:
+        case "APICall" | "MCP":
+            for key in response_keys(mapping(step.data.get("response"))):
+                yield Spill(key, "reply")
+        case "Agent":
+            yield from _of_agent(step, workflow)
+        case "HumanInTheLoop":
+            if _types_freely(step):
+                yield Spill(_named(step, "output_key"), "person")
+        case "ModelOp":
+            if step.data.get("operation") in ("create", "update"):
+                yield Spill(_named(step, "output"), "copy", _shown(reads))
+        case "Workflow":
+            yield Spill(_named(step, "output_key"), "copy", _shown(reads))
+        case "ForEach":
+            yield from _of_list(step, reads, workflow)
+        case "Functional":
+            yield from _of_node(step, reads, project)
+
+
+def _named(step: StepView, field: str) -> str:
+    return text(step.data.get(field)) or f"{step.id}_result"
+
+
+def _shown(reads: tuple[KeyRead, ...]) -> tuple[tuple[str, ...], ...]:
+    return tuple(dict.fromkeys(read.path for read in reads if read.shown))
+
+
+def _types_freely(step: StepView) -> bool:
+    fields = items(step.data.get("human_feedback"))
+    return not fields or any(mapping(each).get("type", "string") in _FREE_ANSWERS for each in fields)
+
+
+def _of_agent(step: StepView, workflow: WorkflowView) -> Iterator[Spill]:
+    outcome = mapping(step.agent.get("outcome"))
+    schema = mapping(outcome.get("schema"))
+    as_json = step.mode == "completion" and (outcome.get("format") == "json" or bool(outcomes(step)))
+    if (not as_json or text(outcome.get("write"))) and not is_closed(schema):
+        yield Spill(text(outcome.get("write")) or f"{step.id}_result", "answer", schema=schema or None)
+    if as_json:
+        renamed = mapping(outcome.get("map"))
+        known = mapping(schema.get("properties"))
+        for field in dict.fromkeys((*renamed, *known)):
+            target = renamed.get(field, field)
+            if field != "outcome" and isinstance(target, str) and not is_closed(known.get(field)):
+                yield Spill(target, "answer", schema=mapping(known.get(field)) or None)
+    for _, ref, entry in tool_entries(step):
+        tool = workflow.by_id.get(ref)
+        if entry.get("writes_context") is True and tool is not None:
+            yield from (Spill(key, "reply") for key in response_keys(mapping(tool.data.get("response"))))
+
+
+def _of_list(step: StepView, reads: tuple[KeyRead, ...], workflow: WorkflowView) -> Iterator[Spill]:
+    body = workflow.by_id.get(text(step.data.get("step")) or "")
+    key = _named(step, "output_key")
+    if body is not None and body.kind in ("APICall", "MCP"):
+        yield Spill(key, "reply")
+    elif body is not None and body.kind == "Agent" and not is_closed(mapping(body.agent.get("outcome")).get("schema")):
+        yield Spill(key, "answer")
+    else:
+        yield Spill(key, "copy", _shown(reads))
+
+
+def _of_node(step: StepView, reads: tuple[KeyRead, ...], project: Surroundings) -> Iterator[Spill]:
+    runner = text(step.data.get("runner")) or ""
+    if runner == "set":
+        for key in mapping(step.data.get("values")):
+            place = (*step.path, "values", key)
+            own = tuple(read for read in reads if read.place[: len(place)] == place)
+            yield Spill(key, "copy", _shown(own))
+        return
+    node = project.nodes.declared.get(runner) if runner not in BUILT_IN_NODES else None
+    if node is not None:
+        sources = (*((name,) for name in node.reads or ()), *_shown(reads))
+        for key in node.writes or ():
+            yield Spill(key, "copy", sources)
+
+
+def open_inputs(spec: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Keys of the input that can hold free text, with their schemas; `None` when `spec.input` names no keys."""
+    schema = mapping(spec.get("input"))
+    if not lists_keys(schema):
+        return None
+    return {name: part for name, part in mapping(schema.get("properties")).items() if not is_closed(part)}

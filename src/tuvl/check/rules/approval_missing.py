@@ -1,0 +1,25 @@
+"""TV709 approval-missing."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.agent_dangers import missing_approvals
+from tuvl.analysis.steps import StepView
+from tuvl.check.faulted import FaultRule
+from tuvl.check.finding import Finding, Severity
+from tuvl.check.rule import Subject
+
+
+class ApprovalMissing(FaultRule):
+    """An agent may call a step that is marked `danger: true`, and no person is asked.
+
+    The mark says that this write should never run unapproved, and on the spine a route decides about it. In the loop
+    the model does, unless the entry of the tool has an `approval`, or the project's policy asks for one.
+    """
+
+    code = "TV709"
+    name = "approval-missing"
+    severity = Severity.WARNING
+
+    def visit_agent(self, step: StepView, subject: Subject) -> Iterator[Finding]:
+        """Look at the tools of the agent."""
+        yield from self.report(missing_approvals(step, subject.graph.workflow, subject.project), subject)

@@ -1,0 +1,60 @@
+"""TV602 inert-bound."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.envelope import agent_envelope, envelope
+from tuvl.analysis.inert_bounds import InertBounds
+from tuvl.analysis.language_models import positive, whole
+from tuvl.analysis.measure import EXPECTED, PROVED
+from tuvl.analysis.run_bounds import run_bounds
+from tuvl.analysis.run_paths import runs_all
+from tuvl.analysis.steps import StepView, WorkflowView, mapping
+from tuvl.check.finding import Finding, Severity
+from tuvl.check.rule import Rule, Subject
+
+
+class InertBound(Rule):
+    """A bound can never be reached, since another one is reached before it or all turns use less; or it is, at once.
+
+    Who reads the file takes it for what holds the agent, and it holds nothing. A budget below the size of one request
+    stops every run after its first call, which is never what was meant.
+    """
+
+    code = "TV602"
+    name = "inert-bound"
+    severity = Severity.WARNING
+
+    def visit_agent(self, step: StepView, subject: Subject) -> Iterator[Finding]:
+        """Compare the bounds of an agent."""
+        if step.mode != "autonomous":
+            return
+        workflow, project = subject.graph.workflow, subject.project
+        bounds = InertBounds(
+            step=step,
+            proved=agent_envelope(step, workflow, project, PROVED),
+            expected=agent_envelope(step, workflow, project, EXPECTED),
+            run=run_bounds(workflow, project),
+        )
+        for fault in bounds.found():
+            yield self.finding(subject, fault.path, fault.message, hint=fault.hint)
+
+    def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
+        """Compare the limits of the run with what its steps use."""
+        limits = mapping(workflow.spec.get("limits"))
+        tokens, cost = whole(limits.get("max_tokens")), positive(limits.get("max_cost_usd"))
+        # What nothing leads to, for want of a route perhaps, is not reckoned with: then nothing is said.
+        if (tokens is None and cost is None) or not runs_all(subject.graph):
+            return
+        steps = envelope(workflow, subject.project, graph=subject.graph).proved.unlimited
+        most, dearest = steps.counted_total.value, steps.counted_cost.value
+        hint = "lower it, or leave it out"
+        if tokens is not None and most is not None and tokens > most:
+            message = (
+                f"`limits.max_tokens: {tokens}` is never reached: all steps together use {most:,.0f} tokens at most"
+            )
+            yield self.finding(subject, ("spec", "limits", "max_tokens"), message, hint=hint)
+        if cost is not None and dearest is not None and cost > dearest:
+            message = (
+                f"`limits.max_cost_usd: {cost:g}` is never reached: all steps together cost ${dearest:.4g} at most"
+            )
+            yield self.finding(subject, ("spec", "limits", "max_cost_usd"), message, hint=hint)

@@ -1,0 +1,25 @@
+"""TV708 public-trigger."""
+
+from collections.abc import Iterator
+
+from tuvl.analysis.flow_faults import public_rights
+from tuvl.analysis.steps import WorkflowView
+from tuvl.check.faulted import FaultRule
+from tuvl.check.finding import Finding, Severity
+from tuvl.check.rule import Subject
+
+
+class PublicTrigger(FaultRule):
+    """A trigger is `public: true`, and the workflow asks its caller for a scope or a group.
+
+    A call without a token has neither, so that every public call is refused; or, read the other way, a workflow that
+    was meant to be guarded is offered to everybody. One of the two is a mistake.
+    """
+
+    code = "TV708"
+    name = "public-trigger"
+    severity = Severity.ERROR
+
+    def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
+        """Hold the trigger against the rights."""
+        yield from self.report(public_rights(workflow), subject)

@@ -1,0 +1,337 @@
+"""The checks of security and production: what is reported, and above all what is not."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.check.checking import check, messages, of, workflow
+from tuvl.check.finding import Report
+from tuvl.cli.render import report_text
+
+TEXT = "text: { type: string }"
+SENDS = (
+    'kind: APICall, description: Sends., http: { url: "https://m.example/", method: POST, json: { b: "{{ args.b }}" } }'
+)
+READS = 'kind: APICall, description: Reads., http: { url: "https://m.example/{{ args.b }}" }'
+FREE = "b: { type: string }"
+GUARDRAIL = """
+kind: Artifact
+metadata: { name: g }
+spec: { type: guardrail, checks: [{ check: regex_deny, patterns: [ignore] }] }
+"""
+
+
+def project(
+    *,
+    property: str = TEXT,
+    before: str = "",
+    agent: str = "",
+    tool: str = SENDS,
+    parameter: str = FREE,
+    entry: str = "",
+    mode: str = "autonomous",
+    more: str = "",
+) -> dict[str, str]:
+    """An agent with one tool, after an input of one key."""
+    head = f"input: {{ type: object, additionalProperties: false, required: [], properties: {{ {property} }} }}"
+    parameters = f"parameters: {{ type: object, additionalProperties: false, properties: {{ {parameter} }} }}"
+    steps = f"""
+{before}
+- id: work
+  kind: Agent
+  mode: {mode}
+  agent: {{ model: own/x, steering: Work., tools: [{{ ref: tool, {parameters}, {entry} }}{more}], {agent} }}
+  routes: {{ max_iterations: END, guardrail_violation: END, error: END, aborted: END }}
+- {{ id: tool, {tool} }}
+- {{ id: reader, {READS} }}
+"""
+    return workflow(steps, head) | {"artifacts/g.yaml": GUARDRAIL}
+
+
+def said(tmp_path: Path, code: str = "TV702", **given: str) -> list[str]:
+    return messages(check(tmp_path, project(**given)), code)
+
+
+READER = f", {{ ref: reader, parameters: {{ type: object, properties: {{ {FREE} }} }} }}"
+
+
+class TestUntrustedToEffect:
+    def test_input_reaches_an_agent_that_writes(self, tmp_path: Path) -> None:
+        (message,) = said(tmp_path)
+        assert message.endswith("'text' of the input → work → tool")
+
+    @pytest.mark.parametrize(
+        "property",
+        [
+            'text: { type: string, pattern: "^[A-Z]-[0-9]+$" }',
+            "text: { enum: [a, b] }",
+            "text: { type: integer }",
+            "text: { type: boolean }",
+            "text: { type: array, items: { type: number } }",
+            "text: { type: object, additionalProperties: false, properties: { n: { type: integer } } }",
+        ],
+    )
+    def test_closed_input_is_clean(self, tmp_path: Path, property: str) -> None:
+        assert said(tmp_path, property=property) == []
+
+    @pytest.mark.parametrize(
+        "property",
+        [
+            'text: { type: string, pattern: "^.*$" }',
+            'text: { type: string, pattern: "[0-9]+" }',
+            'text: { type: string, pattern: "^a|b$" }',
+            'text: { type: string, pattern: "^[a-z ]+$" }',
+            "text: {}",
+            "text: { type: [string, integer] }",
+        ],
+    )
+    def test_pattern_that_lets_prose_through_does_not_close_it(self, tmp_path: Path, property: str) -> None:
+        assert len(said(tmp_path, property=property)) == 1
+
+    def test_agent_that_can_do_nothing_is_never_reported(self, tmp_path: Path) -> None:
+        assert said(tmp_path, tool=READS) == []
+
+    @pytest.mark.parametrize(
+        "parameter", ["b: { enum: [x, y] }", "b: { type: integer }", 'b: { type: string, pattern: "^[0-9]{4}$" }']
+    )
+    def test_tool_that_takes_closed_values_is_no_effect(self, tmp_path: Path, parameter: str) -> None:
+        assert said(tmp_path, parameter=parameter) == []
+
+    @pytest.mark.parametrize("entry", ["approval: required", "approval: \"{{ args.b == 'x' }}\""])
+    def test_approval_stands_in_between(self, tmp_path: Path, entry: str) -> None:
+        assert said(tmp_path, entry=entry) == []
+
+    def test_policy_that_asks_for_approval_stands_in_between(self, tmp_path: Path) -> None:
+        config = "kind: ProjectConfig\nspec: { policy: { require_approval: { effects: [write] } } }\n"
+        files = project(entry="approval: required") | {"tuvl.yaml": config}
+        assert messages(check(tmp_path, files), "TV702") == []
+
+    def test_guardrail_at_the_input_stands_in_between(self, tmp_path: Path) -> None:
+        assert said(tmp_path, agent="guardrails: { input: [artifact://g@1] }") == []
+
+    def test_results_of_another_tool_come_past_a_guardrail_at_the_input(self, tmp_path: Path) -> None:
+        (message,) = said(tmp_path, agent="guardrails: { input: [artifact://g@1] }", more=READER)
+        assert "the results of 'reader' → work → tool" in message
+        both = "guardrails: { input: [artifact://g@1], tools: [artifact://g@1] }"
+        assert said(tmp_path, agent=both, more=READER) == []
+
+    def test_reply_of_an_api_is_untrusted(self, tmp_path: Path) -> None:
+        call = '- { id: load, kind: APICall, http: { url: "https://a.example/" }, response: { output_key: page } }'
+        (message,) = said(tmp_path, property="text: { type: integer }", before=call)
+        assert "the reply in 'page' of APICall → load → work → tool" in message
+
+    def test_copy_of_untrusted_text_is_untrusted(self, tmp_path: Path) -> None:
+        copy = '- { id: copy, kind: Functional, runner: set, values: { note: "Re: {{ text }}", text: "" } }'
+        (message,) = said(tmp_path, before=copy)
+        assert "'text' of the input → copy → work → tool" in message
+
+    def test_overwritten_text_is_gone(self, tmp_path: Path) -> None:
+        assert said(tmp_path, before='- { id: w, kind: Functional, runner: set, values: { text: "x" } }') == []
+
+    def test_person_on_the_way_stands_in_between(self, tmp_path: Path) -> None:
+        ask = "- { id: ask, kind: HumanInTheLoop, ui: { title: Look }, human_feedback: [{ name: ok, type: boolean }] }"
+        assert said(tmp_path, before=ask) == []
+
+    def test_value_that_a_router_has_compared_is_clean(self, tmp_path: Path) -> None:
+        router = "- { id: r, kind: Router, match: { field: text }, routes: { order: work, default: END, error: END } }"
+        assert said(tmp_path, before=router) == []
+
+    def test_completion_reaches_nothing(self, tmp_path: Path) -> None:
+        assert said(tmp_path, mode="completion") == []
+
+    def test_input_that_nobody_describes_and_nobody_reads_is_not_assumed(self, tmp_path: Path) -> None:
+        files = project()
+        bare = {
+            name: "\n".join(line for line in text.splitlines() if "input:" not in line) for name, text in files.items()
+        }
+        assert messages(check(tmp_path, bare), "TV702") == []
+
+
+class TestUntrustedInstruction:
+    def steps(self, site: str) -> str:
+        return f"""
+            - id: ask
+              kind: Agent
+              mode: completion
+              agent: {{ model: own/x, prompt: Hi., {site} }}
+              routes: {{ timeout: END, error: END, aborted: END }}
+        """
+
+    HEAD = """
+    input:
+      type: object
+      additionalProperties: false
+      required: [text, n, lang]
+      properties: { text: { type: string }, n: { type: integer }, lang: { enum: [en, de] } }
+    """
+
+    @pytest.mark.parametrize(
+        "template",
+        [
+            "{{ text }}",
+            "{{ text | upper }}",
+            "{% for word in text %}{{ word }}{% endfor %}",
+            "{% set t = text %}{{ t }}",
+            "{{ text if n > 1 else lang }}",
+        ],
+    )
+    def test_text_of_the_input_in_the_system_prompt_is_an_error(self, tmp_path: Path, template: str) -> None:
+        report = check(tmp_path, workflow(self.steps(f'system: "{template}"'), self.HEAD))
+        assert [str(finding.severity) for finding in of(report, "TV710")] == ["error"]
+
+    @pytest.mark.parametrize(
+        "template",
+        ["{{ n }} in {{ lang }}", "{% if text == 'x' %}short{% endif %}", "{{ text | length }}", "{{ text | sha256 }}"],
+    )
+    def test_closed_values_and_conditions_are_clean(self, tmp_path: Path, template: str) -> None:
+        report = check(tmp_path, workflow(self.steps(f'system: "{template}"'), self.HEAD))
+        assert messages(report, "TV710") == []
+
+    def test_prompt_of_the_user_may_hold_it(self, tmp_path: Path) -> None:
+        steps = self.steps("system: Be kind.").replace("prompt: Hi.", 'prompt: "{{ text }}"')
+        assert messages(check(tmp_path, workflow(steps, self.HEAD)), "TV710") == []
+
+    def test_closed_part_of_an_answer_is_clean(self, tmp_path: Path) -> None:
+        schema = "schema: { type: object, properties: { score: { type: integer }, why: { type: string } } }"
+        first = f"""
+            - id: rate
+              kind: Agent
+              mode: completion
+              agent: {{ model: own/x, prompt: Rate it., outcome: {{ format: json, write: r, {schema} }} }}
+              routes: {{ timeout: END, parse_error: END, error: END, aborted: END }}
+        """
+        for part, count in (("score", 0), ("why", 1)):
+            steps = first + self.steps(f'system: "{{{{ r.{part} }}}}"')
+            assert len(messages(check(tmp_path, workflow(steps, self.HEAD)), "TV710")) == count
+
+    def test_it_is_a_warning_while_nobody_knows_what_the_input_is(self, tmp_path: Path) -> None:
+        report = check(tmp_path, workflow(self.steps('system: "For {{ customer }}"')))
+        assert [str(finding.severity) for finding in of(report, "TV710")] == ["warning"]
+
+
+class TestInlineSecret:
+    SECRET = "sk-proj-9fQ2mZ7xLk4TtB1vWc8RyN3d"
+
+    def report(self, tmp_path: Path, value: str) -> Report:
+        head = "kind: AgentModel\nmetadata: { name: m }\nspec:\n  provider: own\n  model: x\n"
+        return check(tmp_path, {"llms/m.yaml": f"{head}  api_key: {value}\n"})
+
+    def test_secret_is_never_printed(self, tmp_path: Path) -> None:
+        report = self.report(tmp_path, self.SECRET)
+        assert len(messages(report, "TV701")) == 1
+        assert self.SECRET not in report_text(report)
+        assert self.SECRET not in "".join(report.texts.values())
+        assert "api_key: ****" in report_text(report)
+
+    @pytest.mark.parametrize(
+        "value",
+        ['"${KEY}"', '"${KEY:none}"', "your-api-key-here", "sk-xxxxxxxxxxxxxxxxxxxxxxxx", "not-needed", "ollama"],
+    )
+    def test_placeholder_or_variable_is_no_secret(self, tmp_path: Path, value: str) -> None:
+        assert messages(self.report(tmp_path, value), "TV701") == []
+
+    def test_secret_in_prose_is_found_at_its_line(self, tmp_path: Path) -> None:
+        prose = f"---\nname: p\ntype: prompt\n---\nHello.\nUse the key {self.SECRET} for it.\n"
+        report = check(tmp_path, {"artifacts/p.md": prose})
+        assert [finding.line for finding in of(report, "TV701")] == [6]
+        assert self.SECRET not in report_text(report)
+
+
+class TestAddresses:
+    def call(self, tmp_path: Path, code: str, url: str, hosts: str | None = None) -> list[str]:
+        files = workflow(f'- {{ id: c, kind: APICall, http: {{ url: "{url}" }} }}', "input: { properties: { r: {} } }")
+        if hosts is not None:
+            files["tuvl.yaml"] = f"kind: ProjectConfig\nspec: {{ http: {{ {hosts} }} }}\n"
+        return messages(check(tmp_path, files), code)
+
+    @pytest.mark.parametrize(
+        "url", ["http://localhost:8080/", "http://127.0.0.1/", "http://[::1]/", "https://a.example/"]
+    )
+    def test_plain_http_to_this_machine_is_silent(self, tmp_path: Path, url: str) -> None:
+        assert self.call(tmp_path, "TV704", url) == []
+
+    @pytest.mark.parametrize(
+        ("url", "what"),
+        [
+            ("http://169.254.169.254/latest/meta-data", "metadata service"),
+            ("https://metadata.google.internal/", "metadata service"),
+            ("https://192.168.0.4/", "private address"),
+            ("https://[fd00::1]/", "private address"),
+            ("http://localhost:1234/", "this machine"),
+        ],
+    )
+    def test_private_address_is_told_unless_allowed(self, tmp_path: Path, url: str, what: str) -> None:
+        (message,) = self.call(tmp_path, "TV712", url)
+        assert what in message
+        assert self.call(tmp_path, "TV712", url, "deny_private: false") == []
+
+    def test_allowed_host_and_public_address_are_silent(self, tmp_path: Path) -> None:
+        assert self.call(tmp_path, "TV712", "https://10.0.0.5:8443/x", 'allow_hosts: ["10.0.0.5:8443"]') == []
+        assert self.call(tmp_path, "TV712", "https://1.1.1.1/") == []
+
+    @pytest.mark.parametrize(
+        ("url", "hosts", "count"),
+        [
+            ("https://{{ r }}/x", None, 1),
+            ("{{ r }}/x", "allow_hosts: [a.example]", 0),
+            ("https://{{ r }}.a.example/x", 'allow_hosts: ["*.a.example"]', 0),
+            ("https://{{ r }}.a.example/x", "allow_hosts: [eu.a.example]", 0),
+            ("https://{{ r }}.a.example/x", "allow_hosts: [b.example]", 1),
+            ("https://a.example/{{ r }}", None, 0),
+        ],
+    )
+    def test_host_from_a_template_needs_an_entry_that_can_cover_it(
+        self, tmp_path: Path, url: str, hosts: str | None, count: int
+    ) -> None:
+        assert len(self.call(tmp_path, "TV703", url, hosts)) == count
+
+
+@pytest.mark.parametrize(
+    ("start", "count"),
+    [
+        ("command: bash, args: [-c, x]", 1),
+        ("command: /bin/sh", 1),
+        ("command: ./server", 1),
+        ("command: tools/server", 1),
+        ("command: /usr/bin/server", 0),
+        ("command: uvx, args: [mcp-server-time]", 0),
+        ('command: server, env: { ALL: "${*}" }', 1),
+        ('command: server, env: { TZ: "${TZ}" }', 0),
+    ],
+)
+def test_server_started_in_a_doubtful_way(tmp_path: Path, start: str, count: int) -> None:
+    artifact = f"kind: Artifact\nmetadata: {{ name: s }}\nspec: {{ type: mcp, transport: stdio, {start} }}\n"
+    assert len(messages(check(tmp_path, {"artifacts/s.yaml": artifact}), "TV711")) == count
+
+
+@pytest.mark.parametrize(
+    ("model", "count"),
+    [
+        ("openai/gpt-4o", 1),
+        ("openai/gpt-4o-2024-08-06", 0),
+        ("anthropic/claude-3-5-sonnet-latest", 1),
+        ("anthropic/claude-sonnet-4-20250514", 0),
+        ("vertex_ai/gemini-1.5-pro-002", 0),
+        ("bedrock/anthropic.claude-3-haiku-20240307-v1:0", 0),
+        ("ollama/llama3.1", 0),
+        ("ollama/llama3:latest", 1),
+    ],
+)
+def test_model_under_a_name_that_moves(tmp_path: Path, model: str, count: int) -> None:
+    step = f"- {{ id: a, kind: Agent, mode: completion, agent: {{ model: '{model}', prompt: Hi. }} }}"
+    assert len(messages(check(tmp_path, workflow(step)), "TV802")) == count
+
+
+@pytest.mark.parametrize(
+    ("step", "head", "count"),
+    [
+        ("method: POST, retry: { attempts: 2 }", "", 1),
+        ("method: PUT, retry: { attempts: 2 }", "", 0),
+        ("method: POST", "", 0),
+        ("method: POST", "durable: true", 1),
+        ("method: DELETE", "durable: true", 0),
+    ],
+)
+def test_write_that_may_be_made_twice(tmp_path: Path, step: str, head: str, count: int) -> None:
+    steps = f'- {{ id: c, kind: APICall, http: {{ url: "https://a.example/", {step} }} }}'
+    assert len(messages(check(tmp_path, workflow(steps, head)), "TV705")) == count
