@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from tuvl.check.crash import RULE_CRASHED
 from tuvl.check.finding import Severity
 from tuvl.check.rule import Rule
-from tuvl.check.rules import AGENT, ALL_RULES, DATA_FLOW, FLOW, PRODUCTION, REFERENCES, SECURITY, SHAPE, SOURCE
+from tuvl.check.rules import (
+    AGENT,
+    ALL_RULES,
+    BOUNDS,
+    DATA_FLOW,
+    FLOW,
+    PRODUCTION,
+    REFERENCES,
+    SECURITY,
+    SHAPE,
+    SOURCE,
+)
 from tuvl.errors import UsageError
 from tuvl.suggest import did_you_mean
 
@@ -17,6 +28,7 @@ FAMILIES: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
     ("Flow", "how steps lead to each other", FLOW),
     ("Agent", "what an agent is told, may do and is bound by", AGENT),
     ("Data flow", "which keys are there when a step reads them", DATA_FLOW),
+    ("Bounds", "what holds a run, and what it may cost at most", BOUNDS),
     ("Security", "what strangers' text and secrets can reach", SECURITY),
     ("Production", "what may mean something else tomorrow", PRODUCTION),
     ("The gate itself", "when a check fails", (RULE_CRASHED,)),
