@@ -60,6 +60,8 @@ LIMITS = st.fixed_dictionaries(
     letter=st.sampled_from(["x", "`", '"', "\u20ac", "\x01"]),
 )
 def test_no_run_exceeds_what_is_proved_of_it(fields, limits, moves, calls, short, runner, full, letter) -> None:
+    if fields["max_iterations"] == 1:
+        fields.pop("conclude", None)  # an agent of one turn cannot be told to finish before it
     with tempfile.TemporaryDirectory() as root:
         project = project_of(Path(root), agent_step(runner=runner, **fields), limits=limits)
         found = figures(project)

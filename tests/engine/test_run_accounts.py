@@ -4,6 +4,7 @@ import json
 
 from tests.engine.run_support import Project
 from tests.support.http_server import serving
+from tuvl.llm.messages import Message, ModelReply
 
 
 async def test_a_service_that_echoes_a_credential_does_not_carry_it_into_the_context(tmp_path):
@@ -66,3 +67,24 @@ async def test_a_budget_of_the_policy_is_named_as_such(tmp_path):
     project.config(policy={"max_tokens_per_run": 200})
     result = (await project.run()).to_json()
     assert result["error"]["detail"]["limit"] == "policy.max_tokens_per_run"
+
+
+async def test_skills_of_a_completion_reach_its_model(tmp_path):
+    agent = {"prompt": "Hello.", "model": "default", "skills": ["Answer in Dutch."], "system": "Be kind."}
+    step = {"id": "ask", "kind": "Agent", "mode": "completion", "agent": agent}
+    project = Project(tmp_path, f"- {json.dumps(step)}")
+    seen = []
+
+    class Model:
+        name, price = "default", None
+
+        async def complete(self, request):
+            seen.append([message.content for message in request.messages])
+            return ModelReply(message=Message(role="assistant", content="dag"))
+
+        async def aclose(self):
+            pass
+
+    project.chat_models["default"] = Model()
+    assert (await project.run()).context["ask_result"] == "dag"
+    assert seen == [["Be kind.\n\n# Skills, to be applied when they are relevant\nAnswer in Dutch.", "Hello."]]

@@ -37,13 +37,27 @@ def autonomous_opening(agent: AgentPlan, values: Mapping[str, JsonValue], public
     return system_text(steering, skills, agent.outcome.enum), user_text(public, agent.context_injection)
 
 
+def completion_opening(agent: AgentPlan, values: Mapping[str, JsonValue], public: JsonObject) -> tuple[str | None, str]:
+    """Return the system prompt, if there is one, and the user message of a single call."""
+    system = [agent.system.render_text(values)] if agent.system is not None else []
+    if agent.skills:
+        system.append(_skills_text([skill.render_text(values) for skill in agent.skills]))
+    prompt = agent.prompt.render_text(values) if agent.prompt is not None else ""
+    user = [prompt, *(untrusted(key, public[key]) for key in agent.context_injection if key in public)]
+    return "\n\n".join(system) or None, "\n\n".join(part for part in user if part)
+
+
+def _skills_text(skills: Sequence[str]) -> str:
+    return "# Skills, to be applied when they are relevant\n" + "\n\n".join(map(str.strip, skills))
+
+
 def system_text(steering: str, skills: Sequence[str], enum: Sequence[str]) -> str:
     """Write the system prompt of the tool loop: steering, skills, how it works and, with outcomes, how to answer."""
     parts = []
     if steering.strip():
         parts.append("# Operating context, always in force\n" + steering.strip())
     if skills:
-        parts.append("# Skills, to be applied when they are relevant\n" + "\n\n".join(map(str.strip, skills)))
+        parts.append(_skills_text(skills))
     parts.append("# How you work\n" + INSTRUCTION)
     if enum:
         parts.append("# Final answer\n" + ANSWER_FORMAT.format(outcomes=", ".join(map(dump_json, enum))))

@@ -5,7 +5,7 @@ from tuvl.agent.completion import CompletionRunner
 from tuvl.agent.exits import Exit
 from tuvl.agent.loop import AgentStepRunner
 from tuvl.agent.outcome import OutcomeContract
-from tuvl.agent.prompt import autonomous_opening, untrusted
+from tuvl.agent.prompt import autonomous_opening, completion_opening
 from tuvl.agent.transcript import Transcript
 from tuvl.plan.model import AgentPlan
 from tuvl.steps.agent_gates import gates_of, masks_of
@@ -87,11 +87,7 @@ async def _complete(agent: AgentPlan, scope: StepScope, transcript: Transcript) 
         transcript=transcript,
         clock=services.clock,
     )
-    system = agent.system.render_text(scope.values) if agent.system is not None else None
-    user = agent.prompt.render_text(scope.values) if agent.prompt is not None else ""
-    public = scope.public
-    parts_of_text = [user, *(untrusted(key, public[key]) for key in agent.context_injection if key in public)]
-    ended = await runner.run(system, "\n\n".join(part for part in parts_of_text if part))
+    ended = await runner.run(*completion_opening(agent, scope.values, scope.public))
     return transcript.turn, ended
 
 
