@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+MOST_WORDS = 12
+"""Fields that are kept as what set a bound, or would: a sum over thousands of steps is read by nobody as a whole."""
+
 State: TypeAlias = Literal["bounded", "unbounded", "unknown"]
 
 
@@ -12,7 +15,7 @@ class Amount:
     """An upper bound, or why there is none.
 
     `value` is `None` when something is unbounded (`needs` then says which fields would bound it) or unknown (`lacks`
-    says what is not known). `by` is what set the bound.
+    says what is not known). `by` is what set the bound. Of a long list of them the first are kept.
     """
 
     value: float | None
@@ -113,6 +116,6 @@ def _none(one: Amount, other: Amount) -> Amount:
 
 
 def _joined(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    if not other or one == other:
+    if not other or one == other or len(one) >= MOST_WORDS:
         return one
-    return tuple(dict.fromkeys((*one, *other))) if one else other
+    return tuple(dict.fromkeys((*one, *other)))[:MOST_WORDS] if one else other
