@@ -3,6 +3,9 @@
 SYSTEM = 640
 """The system prompt of a tool loop, without steering, skills and outcomes."""
 
+SKILLS = 64
+"""What stands before the skills of a completion."""
+
 FENCE = 128
 """Around the context in the first user message."""
 

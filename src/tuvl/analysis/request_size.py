@@ -84,11 +84,13 @@ class RequestSizes:
     def _opening(self) -> tuple[TextSize, TextSize]:
         agent, project = self.step.agent, self.project
         injected = [key for key in items(agent.get("context_injection")) if isinstance(key, str)]
+        skills = items(agent.get("skills"))
         marks = TextSize(literal=sum(own_words.DELIMITERS + 2 * size(key) for key in injected))
         if not self.fields.autonomous:
             user = prose_sizes([agent.get("prompt")], project) + marks
-            return prose_sizes([agent.get("system")], project), user + TextSize(paths=tuple((key,) for key in injected))
-        skills = items(agent.get("skills"))
+            system = prose_sizes([agent.get("system"), *skills], project)
+            system += TextSize(literal=own_words.SKILLS + 2 * len(skills) if skills else 0)
+            return system, user + TextSize(paths=tuple((key,) for key in injected))
         system = prose_sizes([agent.get("steering"), *skills], project)
         answer = sum(size(dump_json(name)) + 2 for name in outcomes(self.step))
         system += TextSize(literal=own_words.SYSTEM + answer + 2 * len(skills))

@@ -67,28 +67,35 @@ class RunPaths:
         """Whether some step can run twice."""
         return bool(self._knots)
 
-    def times(self, step: str, searched: bool = True) -> int:
+    @cached_property
+    def _rounds(self) -> dict[str, int]:
+        """Lengths of shortest cycles, as far as they have been looked for."""
+        return {}
+
+    def times(self, step: str) -> int:
         """How often a step can run."""
         if step not in self.steps:
             return 0
         index = self._knot_of.get(step)
         if index is None:
             return min(1, self.max_steps)
-        length = self._round(step, frozenset(self._knots[index])) if searched else self._shortest(step)
+        length = self._rounds.get(step)
+        if length is None:
+            if len(self._rounds) < MOST_SEARCHES:
+                length = self._rounds[step] = self._round(step)
+            else:
+                length = 1 if step in self._inside[step] else 2
         return -(-self.max_steps // length)
 
-    def _shortest(self, step: str) -> int:
-        return 1 if step in self._inside[step] else 2
-
-    def _round(self, step: str, knot: frozenset[str]) -> int:
-        """Length of the shortest cycle through a step."""
-        waiting, seen = deque([(step, 0)]), {step}
+    def _round(self, step: str) -> int:
+        """Length of the shortest cycle through a step, which is in its own knot."""
+        waiting, seen, knot = deque([(step, 0)]), {step}, self._knot_of[step]
         while waiting:
             here, length = waiting.popleft()
             for ahead in self._inside[here]:
                 if ahead == step:
                     return length + 1
-                if ahead in knot and ahead not in seen:
+                if self._knot_of.get(ahead) == knot and ahead not in seen:
                     seen.add(ahead)
                     waiting.append((ahead, length + 1))
         return 1
@@ -96,7 +103,7 @@ class RunPaths:
     def dearest(self, worth: Mapping[str, Worth], sums: Sums[Worth]) -> Worth:
         """The most that one way can be worth; steps without a worth are worth nothing."""
         worthy = [step for step in self._inside if step in worth]
-        often = {step: self.times(step, number < MOST_SEARCHES) for number, step in enumerate(worthy)}
+        often = {step: self.times(step) for step in worthy}
         best: dict[object, Worth] = {}
         for node in self._backwards():
             ahead = sums.nothing
