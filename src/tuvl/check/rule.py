@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from tuvl.analysis.envelope import Envelope, envelope
 from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.key_flow import KeyFlow, key_flow
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
@@ -42,6 +43,11 @@ class Subject:
         if self.workflow is None:
             raise TypeError(f"{self.document.file} is no workflow")
         return route_graph(self.workflow, self.project)
+
+    @cached_property
+    def worst_case(self) -> Envelope:
+        """What one run uses at most; only for documents that are workflows."""
+        return envelope(self.graph.workflow, self.project, graph=self.graph)
 
     @cached_property
     def keys(self) -> KeyFlow | None:

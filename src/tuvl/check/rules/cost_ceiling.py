@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.envelope import Envelope, envelope
+from tuvl.analysis.envelope import Envelope
 from tuvl.analysis.run_bounds import run_bounds
 from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.check.finding import Finding, Severity
@@ -27,7 +27,7 @@ class CostCeiling(Rule):
         ceiling, bounds = subject.project.cost_ceiling_usd, run_bounds(workflow, subject.project)
         if ceiling is None and bounds.max_cost_usd is None:
             return
-        found = envelope(workflow, subject.project, graph=subject.graph)
+        found = subject.worst_case
         if ceiling is not None:
             yield from self._above_ceiling(found, ceiling, subject)
         if bounds.max_cost_usd is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.envelope import agent_envelope, envelope
+from tuvl.analysis.envelope import agent_envelope
 from tuvl.analysis.inert_bounds import InertBounds
 from tuvl.analysis.language_models import positive, whole
 from tuvl.analysis.measure import EXPECTED, PROVED
@@ -45,7 +45,7 @@ class InertBound(Rule):
         # What nothing leads to, for want of a route perhaps, is not reckoned with: then nothing is said.
         if (tokens is None and cost is None) or not runs_all(subject.graph):
             return
-        steps = envelope(workflow, subject.project, graph=subject.graph).proved.unlimited
+        steps = subject.worst_case.proved.unlimited
         most, dearest = steps.counted_total.value, steps.counted_cost.value
         hint = "lower it, or leave it out"
         if tokens is not None and most is not None and tokens > most:
