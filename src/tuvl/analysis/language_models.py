@@ -143,13 +143,17 @@ def _with_price(facts: ModelFacts, price: Mapping[str, Any]) -> ModelFacts:
     )
 
 
+LARGEST = 10**15
+"""What a number in a file counts as at most: no run gets near it, and products of several still fit a float."""
+
+
 def whole(value: object) -> int | None:
-    """A whole number from 1, as bounds are; else `None`."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    """A whole number from 1, as bounds are, and at most `LARGEST`; else `None`."""
+    return min(value, LARGEST) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def positive(value: object, *, zero: bool = False) -> float | None:
-    """A number above 0, or from 0; else `None`."""
+    """A number above 0, or from 0, and at most `LARGEST`; else `None`."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return float(value) if value > 0 or (zero and value == 0) else None
+    return float(min(value, LARGEST)) if value > 0 or (zero and value == 0) else None
