@@ -8,6 +8,7 @@ from pathlib import Path
 from tuvl.check.finding import Report
 from tuvl.check.runner import check_paths
 from tuvl.cli.render import report_text
+from tuvl.project.index import ProjectIndex
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 
@@ -26,14 +27,27 @@ def path_of(code: str, which: str) -> Path:
     return found[0]
 
 
-def report(code: str, which: str, tmp: Path) -> Report:
-    """Check a case as a project of its own."""
+def copy_of(code: str, which: str, tmp: Path) -> Path:
+    """Copy a case into a folder, as the file or the project folder that it is, and return the copy."""
     source = path_of(code, which)
     copy = tmp / source.name
     if source.is_dir():
         shutil.copytree(source, copy)
     else:
         shutil.copyfile(source, copy)
+    return copy
+
+
+def project_of(code: str, which: str, tmp: Path) -> ProjectIndex:
+    """Copy a case into a folder and take it for a project of its own."""
+    copy = copy_of(code, which, tmp)
+    return ProjectIndex(copy if copy.is_dir() else tmp)
+
+
+def report(code: str, which: str, tmp: Path) -> Report:
+    """Check a case as a project of its own."""
+    source = path_of(code, which)
+    copy_of(code, which, tmp)
     with chdir(tmp):
         return check_paths([Path(source.name)], project=Path(source.name) if source.is_dir() else Path())
 

@@ -1,16 +1,14 @@
 """One set of facts: a workflow with errors does not compile, one without does."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.check.golden import CASES, path_of
+from tests.check.golden import CASES, project_of
 from tuvl.check.rules import AGENT, FLOW, REFERENCES
 from tuvl.check.runner import check_document
 from tuvl.errors import ConfigError
 from tuvl.plan.compile import compile_workflow
-from tuvl.project.index import ProjectIndex
 
 OF_NO_WORKFLOW = {"TV214", "TV218"}
 """Checks of variables that are unset here, and of how findings weigh: neither says whether a workflow compiles."""
@@ -21,14 +19,7 @@ CODES = [rule.code for rule in (*REFERENCES, *FLOW, *AGENT) if rule.code not in 
 @pytest.mark.parametrize("which", ["bad", "good"])
 @pytest.mark.parametrize("code", CODES)
 def test_workflow_compiles_exactly_when_its_report_has_no_errors(code: str, which: str, tmp_path: Path) -> None:
-    source = path_of(code, which)
-    root = tmp_path / "project"
-    if source.is_dir():
-        shutil.copytree(source, root)
-    else:
-        root.mkdir()
-        shutil.copyfile(source, root / source.name)
-    project = ProjectIndex(root)
+    project = project_of(code, which, tmp_path)
     workflows = project.documents("Workflow")
     assert workflows, f"{CASES / code} shows no workflow"
     for document in workflows:

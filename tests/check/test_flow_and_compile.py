@@ -1,16 +1,14 @@
 """One set of facts for data flow and security, too: what is an error there does not compile, what is none does."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.check.golden import path_of
+from tests.check.golden import project_of
 from tuvl.check.rules import DATA_FLOW, SECURITY
 from tuvl.check.runner import check_document
 from tuvl.errors import ConfigError
 from tuvl.plan.compile import compile_workflow
-from tuvl.project.index import ProjectIndex
 
 CODES = [rule.code for rule in (*DATA_FLOW, *SECURITY) if rule.code != "TV711"]
 """TV711 is about an artifact alone."""
@@ -19,14 +17,7 @@ CODES = [rule.code for rule in (*DATA_FLOW, *SECURITY) if rule.code != "TV711"]
 @pytest.mark.parametrize("which", ["bad", "good"])
 @pytest.mark.parametrize("code", CODES)
 def test_workflow_compiles_exactly_when_its_report_has_no_errors(code: str, which: str, tmp_path: Path) -> None:
-    source = path_of(code, which)
-    root = tmp_path / "project"
-    if source.is_dir():
-        shutil.copytree(source, root)
-    else:
-        root.mkdir()
-        shutil.copyfile(source, root / source.name)
-    project = ProjectIndex(root)
+    project = project_of(code, which, tmp_path)
     (document,) = project.documents("Workflow")
     errors = [finding.message for finding in check_document(document, project) if finding.severity == "error"]
     if errors:

@@ -32,6 +32,7 @@ from tuvl.templating.tree import (
     Statement,
     Tested,
     Text,
+    indexed,
 )
 
 _NUMBER = 640
@@ -132,14 +133,8 @@ def _short(separator: Expression | None) -> bool:
 
 
 def _path(expression: Expression) -> Extent | None:
-    keys: list[str] = []
-    while isinstance(expression, Index):
-        if isinstance(expression.key, Literal) and isinstance(expression.key.value, str | int):
-            keys.append(str(expression.key.value))
-        else:
-            keys.clear()  # which part it is shows when it runs
-        expression = expression.target
-    return Extent(paths=((expression.name, *reversed(keys)),)) if isinstance(expression, Read) else None
+    chain = indexed(expression)
+    return Extent(paths=((chain.base.name, *chain.keys),)) if isinstance(chain.base, Read) else None
 
 
 def _sum(extents: Iterable[Extent | None]) -> Extent | None:

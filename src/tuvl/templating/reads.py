@@ -33,6 +33,7 @@ from tuvl.templating.tree import (
     Tested,
     Text,
     With,
+    indexed,
 )
 
 
@@ -139,23 +140,16 @@ class Reads:
         self._conditions -= 1
 
     def _path(self, expression: Read | Index, bound: frozenset[str], may_miss: bool) -> None:
-        keys: list[str] = []
-        node: Expression = expression
-        while isinstance(node, Index):
-            if isinstance(node.key, Literal) and isinstance(node.key.value, str | int):
-                keys.append(str(node.key.value))
-            else:
-                # From here on the path is known only when it runs.
-                keys.clear()
-                self.expression(node.key, bound)
-            node = node.target
-        if not isinstance(node, Read):
-            self.expression(node, bound, may_miss=may_miss)
-        elif node.name not in bound:
-            self.paths.setdefault((node.name, *reversed(keys)))
-            (self.maybe if may_miss else self.surely).add(node.name)
+        chain = indexed(expression)
+        for key in chain.computed:
+            self.expression(key, bound)
+        if not isinstance(chain.base, Read):
+            self.expression(chain.base, bound, may_miss=may_miss)
+        elif chain.base.name not in bound:
+            self.paths.setdefault((chain.base.name, *chain.keys))
+            (self.maybe if may_miss else self.surely).add(chain.base.name)
             if not may_miss and not self._conditions:
-                self.certain.add(node.name)
+                self.certain.add(chain.base.name)
 
 
 def parts_of(expression: Expression) -> "tuple[Expression | None, ...]":  # noqa: C901  # one case for each member of a closed set

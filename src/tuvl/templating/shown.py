@@ -26,6 +26,7 @@ from tuvl.templating.tree import (
     Select,
     Tested,
     With,
+    indexed,
 )
 
 Paths: TypeAlias = frozenset[tuple[str, ...]]
@@ -99,16 +100,9 @@ def _all(parts: "tuple[Expression | None, ...]", local: Mapping[str, Paths]) -> 
 
 
 def _path(expression: Read | Index, local: Mapping[str, Paths]) -> Paths:
-    keys: list[str] = []
-    node: Expression = expression
-    while isinstance(node, Index):
-        if isinstance(node.key, Literal) and isinstance(node.key.value, str | int):
-            keys.append(str(node.key.value))
-        else:
-            keys.clear()
-        node = node.target
-    if not isinstance(node, Read):
-        return _of(node, local)
-    if node.name in local:
-        return local[node.name]
-    return frozenset({(node.name, *reversed(keys))})
+    chain = indexed(expression)
+    if not isinstance(chain.base, Read):
+        return _of(chain.base, local)
+    if chain.base.name in local:
+        return local[chain.base.name]
+    return frozenset({(chain.base.name, *chain.keys)})

@@ -261,3 +261,30 @@ class With:
 
 Statement: TypeAlias = Text | Emit | Branch | Loop | Assign | Capture | With
 Block: TypeAlias = tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What a chain of keys starts from, and the keys that are known from its text.
+
+    Behind a computed key, which is known only when the template runs, no key leads anywhere certain: `keys` ends before
+    the first of those. `computed` holds their expressions, the last one first.
+    """
+
+    base: "Expression"
+    keys: tuple[str, ...]
+    computed: "tuple[Expression, ...]"
+
+
+def indexed(expression: "Expression") -> Indexed:
+    """Take `a.b[0]` apart; an expression without keys is its own base."""
+    keys: list[str] = []
+    computed: list[Expression] = []
+    while isinstance(expression, Index):
+        if isinstance(expression.key, Literal) and isinstance(expression.key.value, str | int):
+            keys.append(str(expression.key.value))
+        else:
+            keys.clear()
+            computed.append(expression.key)
+        expression = expression.target
+    return Indexed(base=expression, keys=tuple(reversed(keys)), computed=tuple(computed))
