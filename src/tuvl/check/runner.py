@@ -75,7 +75,7 @@ def report_on(document: Document, project: ProjectIndex) -> Report:
     results = {loaded.file: check_file(loaded, project, named=True)}
     for result in (*check_depended(loaded, project), *check_configuration(project)):
         results.setdefault(result.file, result)
-    findings = weighed(_merged(results, configuration_findings(project)), project)
+    findings = weighed(merged(results, configuration_findings(project)), project)
     return Report.of(findings, files=len(results), texts=_texts(project, findings))
 
 
@@ -108,14 +108,15 @@ def _check_target(target: Target, jobs: int, touched: frozenset[str] | None) -> 
     # All that is checked depends on the configuration, whichever file was named.
     for result in check_configuration(index):
         results.setdefault(result.file, result)
-    return weighed(_merged(results, [*of_project, *configuration_findings(index)]), index), checked
+    return weighed(merged(results, [*of_project, *configuration_findings(index)]), index), checked
 
 
 def _among(paths: Iterable[Path], touched: frozenset[str] | None) -> Iterator[Path]:
     return (path for path in paths if touched is None or display_name(path) in touched)
 
 
-def _merged(results: dict[str, FileResult], of_project: Iterable[Finding]) -> list[Finding]:
+def merged(results: Mapping[str, FileResult], of_project: Iterable[Finding]) -> list[Finding]:
+    """Put the findings of files and those of their project together, without what comments hide."""
     findings: list[Finding] = []
     in_file: dict[str, list[Finding]] = {file: [] for file in results}
     for finding in of_project:

@@ -1,7 +1,7 @@
 """The documents of one project as plain data, each file read and parsed when something first asks for it."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,6 +45,7 @@ class ProjectIndex:
         self.unreadable: list[str] = []
         """One message for each file or folder that could not be read so far."""
         self._raw: dict[Path, bytes | None] = {}
+        self._stood_in: list[Path] = []
         self._loaded: dict[Path, LoadedFile | None] = {}
         self._shown: dict[str, Path] = {}
         self._by_kind: dict[str, tuple[Document, ...]] = {}
@@ -57,8 +58,9 @@ class ProjectIndex:
 
     @cached_property
     def paths(self) -> tuple[Path, ...]:
-        """All files of the project that may hold documents, in a fixed order."""
-        return tuple(walk(self.root, prose=self.folder("artifacts"), on_error=self.note_unlisted))
+        """All files of the project that may hold documents, in a fixed order; last those that stand in for no file."""
+        walked = tuple(walk(self.root, prose=self.folder("artifacts"), on_error=self.note_unlisted))
+        return walked + tuple(path for path in self._stood_in if not os.path.lexists(path))
 
     def files(self) -> tuple[LoadedFile, ...]:
         """All files of the project, parsed."""
@@ -78,6 +80,21 @@ class ProjectIndex:
         path = absolute(path)
         self._shown[display_name(path)] = path
         self._raw[path] = raw
+        self._stood_in.append(path)
+
+    def take_over(self, older: "ProjectIndex", unchanged: Iterable[Path]) -> None:
+        """Use what an older index has read and parsed of files, which have not changed since."""
+        for path in unchanged:
+            raw, loaded = older._raw.get(path), older._loaded.get(path)
+            if raw is not None and path not in self._raw:
+                self._shown[display_name(path)] = path
+                self._raw[path] = raw
+                if loaded is not None:
+                    self._loaded[path] = loaded
+
+    def seen(self) -> tuple[Path, ...]:
+        """The files that have been read so far."""
+        return tuple(path for path, raw in list(self._raw.items()) if raw is not None)
 
     def file_of(self, document: Document) -> LoadedFile | None:
         """Return the file that a document of this project stands in."""
