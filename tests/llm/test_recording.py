@@ -13,9 +13,9 @@ from tuvl.llm.messages import Message, ModelReply, ModelRequest, ToolCall, ToolS
 from tuvl.llm.recording import Recorder
 from tuvl.llm.replay import Replay
 from tuvl.llm.script import parse_script
-from tuvl.llm.script_text import to_yaml
 from tuvl.llm.scripted import ScriptedModel
 from tuvl.source.loading import load_data
+from tuvl.source.yaml_text import to_yaml
 from tuvl.testing.model import calls, failing, reply
 
 SYSTEM = Message(role="system", content="Be brief.")

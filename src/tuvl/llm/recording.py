@@ -8,8 +8,8 @@ from tuvl.llm.conversation import Fingerprint, Fingerprinter
 from tuvl.llm.identity import ModelIdentity, identity_of
 from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest, Price, Usage
 from tuvl.llm.retrying import NeedsPreparation
-from tuvl.llm.script_text import to_yaml
 from tuvl.redaction import redact
+from tuvl.source.yaml_text import to_yaml
 from tuvl.values import JsonObject, JsonValue
 
 _HEAD = """\
