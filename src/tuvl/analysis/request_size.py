@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tuvl.analysis import own_words
@@ -11,7 +12,7 @@ from tuvl.analysis.history import History
 from tuvl.analysis.judges import Site, look_at
 from tuvl.analysis.language_models import Lookup, whole
 from tuvl.analysis.measure import Measure
-from tuvl.analysis.parameters import tool_uses
+from tuvl.analysis.parameters import ToolUse, tool_uses
 from tuvl.analysis.signals import outcomes
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
 from tuvl.analysis.surroundings import Surroundings
@@ -34,7 +35,7 @@ class Requests:
     """What one compaction puts in the place of old messages."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RequestSizes:
     """Weighs the requests of one agent."""
 
@@ -61,7 +62,7 @@ class RequestSizes:
             measure=measure,
             context_bytes=self.context_bytes,
         )
-        instructions = measure.bytes(system.literal) + self._offer() + 2 * measure.frame + measure.request_frame
+        instructions = measure.bytes(system.literal) + self._offer + 2 * measure.frame + measure.request_frame
         rendered = measure.bytes(system.length(self.context_bytes, proof=measure.retries) - system.literal)
         said = self._said_on_the_way() if fields.autonomous else NOTHING
         first = exactly(instructions + rendered) + site.text + said
@@ -78,7 +79,7 @@ class RequestSizes:
             calls=fields.tool_calls(measure) if fields.autonomous else NOTHING,
             limit=self._limit(),
         )
-        fixed = measure.bytes(system.literal + user.literal) + self._offer()
+        fixed = measure.bytes(system.literal + user.literal) + self._offer
         return Requests(history=history, input_site=site, fixed=fixed, summary=summary)
 
     def _opening(self) -> tuple[TextSize, TextSize]:
@@ -97,14 +98,17 @@ class RequestSizes:
         # The whole context stands there once; what is injected is taken out of the block.
         return system, TextSize(literal=own_words.FENCE, paths=((),)) + marks
 
+    @cached_property
+    def _tools(self) -> tuple[ToolUse, ...]:
+        return tuple(tool_uses(self.step, self.workflow)) if self.fields.autonomous else ()
+
+    @cached_property
     def _offer(self) -> float:
         """Tokens of the tools in each request."""
-        if not self.fields.autonomous:
-            return 0
         return sum(
             self.measure.bytes(size(use.ref) + size(use.description.strip()) + size(_schema(use.parameters)))
             + self.measure.frame
-            for use in tool_uses(self.step, self.workflow)
+            for use in self._tools
         )
 
     def _call(self) -> Amount:
@@ -112,7 +116,7 @@ class RequestSizes:
         measure, fields = self.measure, self.fields
         refusal = measure.bytes(own_words.REFUSAL)
         longest = exactly(refusal)
-        for use in tool_uses(self.step, self.workflow):
+        for use in self._tools:
             own = whole(use.entry.get("max_result_chars"))
             name = "max_result_chars of its tools" if own else "tool_result_max_chars"
             result = exactly(measure.characters(own or fields.result_chars), name)
@@ -155,7 +159,7 @@ class RequestSizes:
         if not fields.autonomous:
             return
         calls, per_turn = fields.tool_calls(measure), fields.calls_per_turn(measure)
-        around = exactly(self._offer() + 2 * measure.frame + measure.request_frame)
+        around = exactly(self._offer + 2 * measure.frame + measure.request_frame)
         if fields.request_bytes is not None:
             yield History(
                 first=around + exactly(measure.bytes(fields.request_bytes), _ANY_REQUEST),

@@ -34,12 +34,12 @@ class StepView:
     path: KeyPath
     data: Mapping[str, Any]
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The step's id, or a stand-in that no route can name."""
         return text(self.data.get("id")) or f"<step {self.index + 1}>"
 
-    @property
+    @cached_property
     def kind(self) -> str | None:
         """The step's kind, when it is text."""
         return text(self.data.get("kind"))
@@ -51,12 +51,12 @@ class StepView:
             signal: target for signal, target in mapping(self.data.get("routes")).items() if isinstance(target, str)
         }
 
-    @property
+    @cached_property
     def agent(self) -> Mapping[str, Any]:
         """The `agent:` block of an Agent step, else an empty mapping."""
         return mapping(self.data.get("agent")) if self.kind == "Agent" else {}
 
-    @property
+    @cached_property
     def mode(self) -> str | None:
         """`completion` or `autonomous`, when the step says so."""
         return text(self.data.get("mode"))
