@@ -1,0 +1,97 @@
+"""Which Python packages an installation of tuvl consists of, read from what is installed here."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+import tuvl
+
+OWN = "tuvl"
+
+_TARGET = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+"""Where the image runs, whatever system makes the bundle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """One package in the version that is installed here; `needs` are the names of packages it asks for."""
+
+    name: str
+    version: str
+    needs: tuple[str, ...] = ()
+
+    @property
+    def purl(self) -> str:
+        """Its package URL."""
+        return f"pkg:pypi/{self.name}@{self.version}"
+
+
+def own_package(extras: Iterable[str]) -> str:
+    """Return the requirement that installs this very version of tuvl, e.g. `tuvl[mcp]==1.2.0`."""
+    named = ",".join(sorted(extras))
+    return f"{OWN}{f'[{named}]' if named else ''}=={tuvl.__version__}"
+
+
+def installed(extras: Iterable[str], others: Iterable[str] = ()) -> tuple[Package, ...]:
+    """Return tuvl, the other packages that are named, and all that these ask for, sorted by name.
+
+    What is not installed here is left out: it is needed on another system, or by an extra nobody has installed.
+    """
+    asked: dict[str, set[str]] = {OWN: set(extras)}
+    for name in others:
+        asked.setdefault(canonicalize_name(name), set())
+    found: dict[str, Package] = {}
+    pending = list(asked)
+    while pending:
+        name = pending.pop()
+        distribution = _distribution(name)
+        if distribution is None:
+            continue
+        needs = list(_requirements(distribution, asked[name]))
+        version = tuvl.__version__ if name == OWN else distribution.version
+        found[name] = Package(
+            name=name, version=version, needs=tuple(sorted({canonicalize_name(need.name) for need in needs}))
+        )
+        for need in needs:
+            needed = canonicalize_name(need.name)
+            known = asked.get(needed)
+            if known is None or not need.extras <= known:
+                asked[needed] = (known or set()) | need.extras
+                pending.append(needed)
+    return tuple(
+        Package(name=each.name, version=each.version, needs=tuple(need for need in each.needs if need in found))
+        for _, each in sorted(found.items())
+    )
+
+
+def distributions_of(modules: Iterable[str]) -> Mapping[str, str]:
+    """Return the packages that bring modules, by module; one that is not installed here is left out."""
+    table = metadata.packages_distributions()
+    return {module: canonicalize_name(sorted(table[module])[0]) for module in modules if table.get(module)}
+
+
+def python_version() -> str:
+    """Return the version of the running Python, as tags of images say it."""
+    return ".".join(map(str, sys.version_info[:3]))
+
+
+def _distribution(name: str) -> metadata.Distribution | None:
+    try:
+        return metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _requirements(distribution: metadata.Distribution, extras: set[str]) -> Iterator[Requirement]:
+    for text in distribution.requires or ():
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue  # of a package that was made before there were rules
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({**_TARGET, "extra": extra}) for extra in ("", *sorted(extras))):
+            yield requirement
