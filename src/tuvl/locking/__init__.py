@@ -1,0 +1,1 @@
+"""`tuvl.lock`: what a project's runs depend on, as digests and as content a person can review."""
