@@ -171,14 +171,6 @@ async def test_comments_and_a_last_event_without_its_blank_line_do_no_harm(model
     assert (await ask(model))[0].message.content == "Hi"
 
 
-async def test_a_server_that_does_not_stream_answers_whole(server):
-    http = HttpClient()
-    server.queue(message("All at once.", usage=USAGE))
-    reply, pieces = await ask(DirectModel(CallSettings(name="m", model="local", api_base=server.url), http))
-    assert (reply.message.content, reply.usage.total_tokens, list(pieces)) == ("All at once.", 34, [])
-    await http.aclose()
-
-
 async def test_a_refusal_is_the_same_failure_as_ever(model, server):
     error = {"error": {"message": "slow down"}}
     failed = await fail(model, server, Answer(status=429, body=error, headers={"retry-after": "7"}))

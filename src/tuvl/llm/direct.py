@@ -16,10 +16,8 @@ from tuvl.llm.failures import bad_response, connection_failure, mask, status_fai
 from tuvl.llm.identity import ModelIdentity
 from tuvl.llm.messages import DeltaSink, Message, ModelReply, ModelRequest, Price, ToolSpec
 from tuvl.llm.settings import CallSettings, asks_for_json, stream_options
-from tuvl.llm.wire import encode_message, encode_tool, parse_reply, read_json
+from tuvl.llm.wire import MAX_REPLY_BYTES, encode_message, encode_tool, read_reply
 from tuvl.values import JsonObject, JsonValue
-
-MAX_REPLY_BYTES = 32 * 1024 * 1024
 
 
 class DirectModel:
@@ -84,14 +82,9 @@ class DirectModel:
         return self._read(HttpReply(status=stream.status, reason="", headers=stream.headers, body=whole))
 
     def _read(self, reply: HttpReply) -> ModelReply:
-        text = reply.body.decode("utf-8-sig", errors="replace")
         if not 200 <= reply.status < 300:
-            raise self._refusal(reply, text)
-        try:
-            data = read_json(text)
-        except ValueError:
-            raise bad_response(self.name, "the reply is not JSON", status=reply.status) from None
-        return parse_reply(data, model=self.name)
+            raise self._refusal(reply, reply.body.decode("utf-8-sig", errors="replace"))
+        return read_reply(reply.body, model=self.name, status=reply.status)
 
     def _body(self, request: ModelRequest) -> bytes:
         """Write the request. The history is most of it and only grows, so each message is written once."""

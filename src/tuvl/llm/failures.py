@@ -71,7 +71,7 @@ def error_text(text: str) -> str:
     except (ValueError, RecursionError):
         data = text
     found = _sentence(data)
-    if found is None or found.lstrip().startswith(("<!", "<html")):
+    if found is None or found.lstrip().lower().startswith(("<!", "<html", "<?xml")):
         return ""
     return mask(found)
 

@@ -7,15 +7,24 @@ import sys
 import threading
 import warnings
 from dataclasses import replace
-from datetime import datetime
 from importlib import import_module
 from types import ModuleType
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.errors import ModelError
-from tuvl.http.retry_after import parse_retry_after
 from tuvl.llm.failures import bad_response, connection_failure, mask, status_failure, timeout_failure
 from tuvl.llm.identity import ModelIdentity, identity_of_string
+from tuvl.llm.litellm_answer import HttpAnswer, ProviderAnswer, read_whole, unstreamed
+from tuvl.llm.litellm_errors import (
+    ANSWERED,
+    ENDED_EARLY,
+    NETWORK,
+    UNREADABLE,
+    causes,
+    no_reply,
+    own_words,
+    retry_after,
+)
 from tuvl.llm.litellm_stream import ChunkStream, read_chunk_stream
 from tuvl.llm.messages import DeltaSink, ModelReply, ModelRequest, Price, Usage
 from tuvl.llm.pricing import table_price
@@ -69,12 +78,16 @@ class LiteLLMModel:
         await self.prepare()
         litellm = _litellm()
         _quiet()
+        answer = ProviderAnswer()
         try:
-            response = await litellm.acompletion(**self._arguments(litellm, request))
+            response = await litellm.acompletion(**self._arguments(litellm, request), logger_fn=answer)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # guest boundary: LiteLLM lets errors of a hundred providers' code out
-            raise self._failure(litellm, error) from error
+            read = None if ANSWERED in causes(error) else answer.reply(model=self.name)
+            if read is None:
+                raise self._failure(litellm, error) from error
+            return read
         if request.on_delta is not None and isinstance(response, ChunkStream):
             return await self._stream(litellm, response, request.on_delta)
         data = _plain(read_json(response.model_dump_json(exclude_none=True, warnings=False)))
@@ -85,19 +98,33 @@ class LiteLLMModel:
         """The connections are LiteLLM's own; `close_connections` lets go of them all."""
 
     async def _stream(self, litellm: ModuleType, stream: ChunkStream, sink: DeltaSink) -> ModelReply:
+        whole = unstreamed(stream)
+        if whole is not None:
+            return await self._whole(litellm, stream, whole)
         reply, used = await read_chunk_stream(
             stream, sink, model=self.name, failure=lambda error: self._stream_failure(litellm, error)
         )
         return reply if used is None else self._with_cost(litellm, used, reply)
 
+    async def _whole(self, litellm: ModuleType, stream: ChunkStream, answer: HttpAnswer) -> ModelReply:
+        """Read the reply of a server that was asked to stream and does not."""
+        try:
+            return await read_whole(answer, model=self.name)
+        except ModelError:
+            raise
+        except Exception as error:  # guest boundary: the connection below belongs to LiteLLM
+            raise self._stream_failure(litellm, error) from error
+        finally:
+            await stream.aclose()
+
     def _stream_failure(self, litellm: ModuleType, error: Exception) -> ModelError:
         """Sort the error of a stream that had begun: one that the provider sent in it, or a lost connection."""
         inside = getattr(error, "original_exception", None)  # LiteLLM wraps it for fallbacks of its own
-        chain = _chain(error) | (_chain(inside) if isinstance(inside, Exception) else {})
+        chain = causes(error) | (causes(inside) if isinstance(inside, Exception) else {})
         sent = getattr(chain.get("APIError"), "body", None)
         if sent:
             return error_reply({"error": sent}, self.name)
-        if chain.keys() & _NETWORK or _ENDED_EARLY in str(error):
+        if chain.keys() & NETWORK or ENDED_EARLY in str(error):
             return connection_failure(self.name, "the stream ended before the reply did")
         return self._failure(litellm, inside if isinstance(inside, Exception) else error)
 
@@ -146,24 +173,27 @@ class LiteLLMModel:
 
     def _failure(self, litellm: ModuleType, error: Exception) -> ModelError:
         """Sort an error by what is at its bottom: LiteLLM reports much of its own trouble as a server's 500."""
-        text = _own_words(error)
+        text = own_words(error)
         status = getattr(error, "status_code", None)
-        chain = _chain(error)
+        chain = causes(error)
         if isinstance(error, litellm.ContextWindowExceededError):
             message = f"model {self.name!r} answered 400: {mask(text)}"
             return ModelError(message, type="context_overflow", retryable=False, status=400)
-        if _ANSWERED not in chain and (missing := self._missing_keys(litellm)):
+        nothing = None if ANSWERED in chain else no_reply(text, chain)
+        if nothing is not None:
+            return bad_response(self.name, nothing, status=200)
+        if ANSWERED not in chain and (missing := self._missing_keys(litellm)):
             return ModelError(
                 f"model {self.name!r} needs a key: set {' and '.join(missing)}, or `api_key` in its preset",
                 type="authentication",
                 retryable=False,
             )
-        if isinstance(status, int) and status >= 300 and (_ANSWERED in chain or not chain.keys() & _UNREADABLE):
-            if _ANSWERED not in chain and chain.keys() & _NETWORK:
+        if isinstance(status, int) and status >= 300 and (ANSWERED in chain or not chain.keys() & UNREADABLE):
+            if ANSWERED not in chain and chain.keys() & NETWORK:
                 return connection_failure(self.name, "the connection to the provider failed")
-            if _ANSWERED not in chain and isinstance(error, litellm.Timeout):
+            if ANSWERED not in chain and isinstance(error, litellm.Timeout):
                 return timeout_failure(self.name, None)
-            return status_failure(self.name, status, text, retry_after_s=_retry_after(error, self._clock.now()))
+            return status_failure(self.name, status, text, retry_after_s=retry_after(error, self._clock.now()))
         return bad_response(self.name, f"LiteLLM could not make or read the call: {text}")
 
     def _missing_keys(self, litellm: ModuleType) -> list[str]:
@@ -230,55 +260,3 @@ def _plain(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value
-
-
-def _own_words(error: Exception) -> str:
-    """Return the provider's words without LiteLLM's names around them."""
-    text = str(getattr(error, "message", None) or error)
-    for _ in range(3):
-        head, mark, rest = text.partition(": ")
-        if mark and head.startswith("litellm."):
-            text = rest
-    head, mark, rest = text.partition(" - ")
-    text = rest if mark and head.endswith("Exception") else text
-    return text.partition("Traceback (most recent call last)")[0].strip()
-
-
-def _chain(error: BaseException) -> dict[str, BaseException]:
-    """Return the causes of an error by the name of their class."""
-    found: dict[str, BaseException] = {}
-    seen: BaseException | None = error
-    while seen is not None and len(found) < 12:
-        found.setdefault(type(seen).__name__, seen)
-        seen = seen.__cause__ or seen.__context__
-    return found
-
-
-_ANSWERED = "HTTPStatusError"
-"""In the chain of every error that a provider's own answer caused."""
-
-_NETWORK = frozenset(
-    {
-        "ClientConnectorError",
-        "ConnectError",
-        "ConnectionRefusedError",
-        "ConnectionResetError",
-        "ReadError",
-        "RemoteProtocolError",
-        "ServerDisconnectedError",
-        "WriteError",
-    }
-)
-
-_ENDED_EARLY = "Stream ended before a finish_reason"
-"""How LiteLLM says that a stream broke off without an error."""
-
-_UNREADABLE = frozenset(
-    {"AttributeError", "IndexError", "JSONDecodeError", "KeyError", "TypeError", "ValidationError", "ValueError"}
-)
-
-
-def _retry_after(error: Exception, now: datetime) -> float | None:
-    response = getattr(error, "response", None)
-    headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None)
-    return parse_retry_after(headers.get("retry-after"), now=now) if headers is not None else None

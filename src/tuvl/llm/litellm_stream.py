@@ -6,6 +6,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from tuvl.errors import ModelError
 from tuvl.llm.assembly import ReplyAssembly
+from tuvl.llm.litellm_errors import causes
 from tuvl.llm.messages import DeltaSink, ModelReply
 from tuvl.values import JsonObject, JsonValue
 
@@ -61,7 +62,9 @@ async def read_chunk_stream(
             if used is not None and assembly.finished:
                 break
     except ModelError as error:
-        if error.type != "connection" or not assembly.finished:
+        # Behind the reply's end comes its usage; one that is lost, or that LiteLLM refuses to read, is estimated.
+        lost = error.type == "connection" or "ValidationError" in causes(error)
+        if not (lost and assembly.finished):
             raise
     finally:
         await stream.aclose()

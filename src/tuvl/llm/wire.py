@@ -10,6 +10,9 @@ from tuvl.llm.failures import bad_response, error_text, status_failure
 from tuvl.llm.messages import FinishReason, Message, ModelReply, ToolCall, ToolSpec, Usage
 from tuvl.values import JsonObject, JsonValue, dump_json, sound_text
 
+MAX_REPLY_BYTES = 32 * 1024 * 1024
+"""Size past which a reply is not read."""
+
 _OURS = frozenset({"role", "content", "tool_calls", "function_call", "name", "refusal", "audio", "annotations"})
 """Fields of an assistant message that we read ourselves, or that providers send but do not take back."""
 
@@ -75,6 +78,15 @@ def encode_tool(tool: ToolSpec) -> JsonObject:
     """Write one offered tool."""
     function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
+
+
+def read_reply(body: bytes, *, model: str, status: int) -> ModelReply:
+    """Read the body of a successful answer; raises `ModelError` for one that is no reply."""
+    try:
+        data = read_json(body.decode("utf-8-sig", errors="replace"))
+    except ValueError:
+        raise bad_response(model, "the reply is not JSON", status=status) from None
+    return parse_reply(data, model=model)
 
 
 def parse_reply(data: JsonValue, *, model: str) -> ModelReply:
@@ -232,7 +244,13 @@ def parse_usage(data: JsonValue) -> Usage | None:
     )
 
 
+_DIGITS = 16
+"""Digits that no honest count of tokens reaches."""
+
+
 def _count(value: JsonValue) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < _DIGITS:
+        return int(value)  # some gateways write their numbers as text
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if math.isfinite(value) and value > 0 else 0
