@@ -91,14 +91,17 @@ def _written_by_agent(step: StepView, workflow: WorkflowView, project: Surroundi
     return written
 
 
-def context_keys(workflow: WorkflowView, project: Surroundings) -> Keys:
-    """Every key the context may have at any time: the input's, and what steps of the workflow write."""
-    keys = input_keys(workflow)
+def keys_of_steps(workflow: WorkflowView, project: Surroundings) -> Keys:
+    """Every key that the steps of the workflow may write."""
+    known: set[str] = set()
+    is_open = False
     for step in workflow.steps:
-        keys |= written_keys(step, workflow, project)
+        written = written_keys(step, workflow, project)
+        known |= written.known
+        is_open = is_open or written.open
         if step.kind == "ForEach":
-            keys |= Keys(frozenset({text(step.data.get("as")) or "item"}))
-    return keys
+            known.add(text(step.data.get("as")) or "item")
+    return Keys(frozenset(known), is_open)
 
 
 def template_reads(step: StepView) -> Iterator[tuple[tuple[str, ...], bool, str]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from tuvl.analysis.context import Keys, input_keys, keys_of_steps
 from tuvl.analysis.envelope import Envelope, envelope
 from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.key_flow import KeyFlow, key_flow
@@ -48,6 +49,16 @@ class Subject:
     def worst_case(self) -> Envelope:
         """What one run uses at most; only for documents that are workflows."""
         return envelope(self.graph.workflow, self.project, graph=self.graph)
+
+    @cached_property
+    def step_keys(self) -> Keys:
+        """The context keys that steps of the workflow may write; only for documents that are workflows."""
+        return keys_of_steps(self.graph.workflow, self.project)
+
+    @cached_property
+    def context_keys(self) -> Keys:
+        """Every key the context may have at any time: the input's, and what steps of the workflow write."""
+        return input_keys(self.graph.workflow) | self.step_keys
 
     @cached_property
     def keys(self) -> KeyFlow | None:

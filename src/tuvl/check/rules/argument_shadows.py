@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.context import context_keys
 from tuvl.analysis.parameters import ToolUse, argument_reads, tool_uses
 from tuvl.analysis.steps import StepView
 from tuvl.check.finding import Finding, Severity
@@ -39,10 +38,8 @@ class ArgumentShadows(Rule):
 
     def visit_agent(self, step: StepView, subject: Subject) -> Iterator[Finding]:
         """Compare the arguments of each tool with the context."""
-        workflow = subject.graph.workflow
-        uses = tuple(tool_uses(step, subject.graph.workflow))
-        keys = context_keys(workflow, subject.project).known if uses else frozenset()
-        for use in uses:
+        for use in tool_uses(step, subject.graph.workflow):
+            keys = subject.context_keys.known
             plain, _, _ = argument_reads(use.step)
             for name in use.names:
                 place = _place(use, name)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.context import ARGUMENTS, Keys, context_keys
+from tuvl.analysis.context import ARGUMENTS, Keys
 from tuvl.analysis.parameters import ToolUse, argument_reads, tool_uses
 from tuvl.analysis.signals import BUILT_IN_NODES
-from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
+from tuvl.analysis.steps import StepView, mapping, text
 from tuvl.analysis.templates import rendered_sites
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
@@ -80,9 +80,5 @@ def _wanted(template: str) -> Iterator[tuple[str, bool]]:
 
 def _known_keys(subject: Subject) -> Keys:
     """The context keys, open when one cannot tell them: without listed input properties, or with a silent writer."""
-    workflow = subject.graph.workflow
-    declared = mapping(mapping(workflow.spec.get("input")).get("properties"))
-    if not declared:
-        return Keys(open=True)
-    closed_input = {**workflow.spec, "input": {"properties": declared, "additionalProperties": False}}
-    return context_keys(WorkflowView({"spec": closed_input}), subject.project)
+    declared = mapping(mapping(subject.graph.workflow.spec.get("input")).get("properties"))
+    return Keys(subject.context_keys.known, open=not declared or subject.step_keys.open)
