@@ -103,16 +103,25 @@ def _of_list(step: StepView, reads: tuple[KeyRead, ...], workflow: WorkflowView)
 def _of_node(step: StepView, reads: tuple[KeyRead, ...], project: Surroundings) -> Iterator[Spill]:
     runner = text(step.data.get("runner")) or ""
     if runner == "set":
+        own = _reads_of_values(step, reads)
         for key in mapping(step.data.get("values")):
-            place = (*step.path, "values", key)
-            own = tuple(read for read in reads if read.place[: len(place)] == place)
-            yield Spill(key, "copy", _shown(own))
+            yield Spill(key, "copy", _shown(tuple(own.get(key, ()))))
         return
     node = project.nodes.declared.get(runner) if runner not in BUILT_IN_NODES else None
     if node is not None:
         sources = (*((name,) for name in node.reads or ()), *_shown(reads))
         for key in node.writes or ():
             yield Spill(key, "copy", sources)
+
+
+def _reads_of_values(step: StepView, reads: tuple[KeyRead, ...]) -> Mapping[str | int, list[KeyRead]]:
+    """What each of the values that a step sets is made of."""
+    above = (*step.path, "values")
+    found: dict[str | int, list[KeyRead]] = {}
+    for read in reads:
+        if read.place[: len(above)] == above and len(read.place) > len(above):
+            found.setdefault(read.place[len(above)], []).append(read)
+    return found
 
 
 def open_inputs(spec: Mapping[str, Any]) -> dict[str, Any] | None:
