@@ -6,6 +6,9 @@ import pytest
 
 from tests.agent.loop_support import Loop, ask, boom, say, tool
 from tuvl.errors import StepError
+from tuvl.tools.approval import ApprovalDecision
+from tuvl.tools.clearance import CLEARED, DENIED, Cleared
+from tuvl.tools.tool import ToolFailure
 from tuvl.tools.toolbox import ToolPolicy
 
 
@@ -171,3 +174,185 @@ async def test_a_delta_the_context_cannot_take_is_a_failed_tool():
     loop.toolbox._merge = refuse
     assert (await loop.run()).signal == "default"
     assert "context_too_large" in loop.results(2)[0].content
+
+
+def failing_reply(*calls, limit, clearance=None, **functions):
+    """Calls under `tool_error_policy: fail`; those whose name begins with `w` write."""
+    names = list(functions)
+    loop = Loop(
+        [ask(*[(name, {}, name) for name in calls])],
+        tools=functions,
+        plans={name: tool(name, effects="write" if name.startswith("w") else "read") for name in names},
+        policy=ToolPolicy(concurrency=limit, on_error="fail", default_timeout_s=5),
+    )
+    loop.toolbox._clearance = clearance
+    return loop
+
+
+def names_of_run(loop):
+    return [name for name, _ in loop.ran]
+
+
+def what_became_of(loop):
+    return {entry["call_id"]: entry.get("unanswered") or entry["signal"] for entry in loop.entries("tool_result")}
+
+
+async def test_under_policy_fail_a_queued_call_does_not_begin_once_a_failure_is_known():
+    """G01: the slot that the first call frees is not given to the third, for the second has failed by then."""
+    failed, slow_may_end = asyncio.Event(), asyncio.Event()
+
+    async def bad():
+        failed.set()
+        raise RuntimeError("no stock")
+
+    async def slow():
+        await slow_may_end.wait()
+        return {"ok": 1}
+
+    loop = failing_reply("slow", "bad", "later", limit=2, slow=slow, bad=bad, later={"ok": 1})
+    run = asyncio.create_task(loop.run())
+    await failed.wait()
+    slow_may_end.set()
+    ended = await run
+    assert (ended.reason.type, ended.reason.detail["tool"]) == ("tool_error", "bad")
+    assert names_of_run(loop) == ["slow", "bad"]
+    assert what_became_of(loop) == {"slow": "default", "bad": "error", "later": "not run: error"}
+
+
+async def test_under_policy_fail_a_write_that_waits_for_another_does_not_begin_once_a_failure_is_known():
+    first_may_end = asyncio.Event()
+
+    async def first():
+        await first_may_end.wait()
+        return {"ok": 1}
+
+    async def bad():
+        first_may_end.set()
+        raise RuntimeError("no stock")
+
+    loop = failing_reply("w1", "w2", "bad", limit=3, w1=first, w2={"ok": 1}, bad=bad)
+    ended = await loop.run()
+    assert ended.reason.detail["tool"] == "bad"
+    assert names_of_run(loop) == ["w1", "bad"]
+    assert what_became_of(loop) == {"w1": "default", "bad": "error", "w2": "not run: error"}
+
+
+class Nobody:
+    """Asks, and is never answered."""
+
+    def __init__(self, *, about):
+        self.about = about
+        self.asked = asyncio.Event()
+        self.left = False
+
+    async def clear(self, tool, _arguments, *, call_id, turn):
+        if tool.ref != self.about:
+            return CLEARED
+        self.asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.left = True
+
+
+async def test_under_policy_fail_nobody_is_asked_about_a_call_that_will_not_run():
+    nobody = Nobody(about="asks")
+
+    async def bad():
+        await nobody.asked.wait()
+        raise RuntimeError("no stock")
+
+    loop = failing_reply("asks", "bad", limit=2, clearance=nobody, asks={"ok": 1}, bad=bad)
+    ended = await asyncio.wait_for(loop.run(), 5)
+    assert ended.reason.detail["tool"] == "bad"
+    assert names_of_run(loop) == ["bad"]
+    assert nobody.left
+
+
+async def test_a_mistake_of_the_model_halts_nothing_under_policy_fail():
+    loop = failing_reply("nope", "good", limit=2, good={"ok": 1})
+    loop.model.replies.append(say("done"))
+    assert (await loop.run()).signal == "default"
+    assert names_of_run(loop) == ["good"]
+
+
+class Masking:
+    """A gate that masks one word, and keeps what it saw."""
+
+    def __init__(self):
+        self.saw = []
+
+    async def input(self, text):
+        return text
+
+    async def observation(self, text):
+        self.saw.append(text)
+        return text.replace("Ada", "***")
+
+    async def output(self, text):
+        return text
+
+
+class Refusing:
+    """Refuses every call, with a note that names somebody."""
+
+    async def clear(self, tool, _arguments, *, call_id, turn):
+        decision = ApprovalDecision(approved=False, by="somebody", note="Ada said no")
+        refusal = ToolFailure(type=DENIED, message="the call was not approved: Ada said no")
+        return Cleared(refusal=refusal, approval=decision)
+
+
+@pytest.mark.parametrize(
+    ("call", "type"),
+    [
+        (("Ada", {}), "unknown_tool"),
+        (("look", {"Ada": 1}), "invalid_arguments"),
+        (("look", {}), "approval_denied"),
+    ],
+    ids=["unknown", "arguments", "denied"],
+)
+async def test_a_refusal_passes_the_gate_as_every_result_does(call, type):
+    """What the engine says may quote the model, or the person who refused."""
+    gate = Masking()
+    parameters = {"type": "object", "properties": {}, "additionalProperties": False}
+    loop = Loop(
+        [ask(call), say("done")], tools={"look": {}}, plans={"look": tool("look", parameters=parameters)}, gates=gate
+    )
+    loop.toolbox._clearance = Refusing()
+    await loop.run()
+    (result,) = loop.results(2)
+    assert loop.ran == []
+    assert f'"type":"{type}"' in result.content
+    assert "***" in result.content
+    assert "Ada" in gate.saw[0]
+    assert "Ada" not in result.content
+    (entry,) = loop.entries("tool_result")
+    assert "Ada" not in str(entry["error"])
+
+
+async def test_a_gate_may_end_the_run_over_a_refusal():
+    class Strict(Masking):
+        async def observation(self, text):
+            raise StepError("refused", type="guardrail_violation", signal="guardrail_violation")
+
+    ended = await Loop([ask(("nope", {}))], gates=Strict()).run()
+    assert ended.signal == "guardrail_violation"
+
+
+async def test_the_notice_of_a_repeated_call_is_the_engine_s_alone_and_passes_no_gate():
+    gate = Masking()
+    twins = ask(("lookup", {}), ("lookup", {}, "c2"))
+    await Loop([twins, say("done")], gates=gate, policy=ToolPolicy(dedup_within_turn=True)).run()
+    assert len(gate.saw) == 1
+
+
+async def test_a_delta_that_is_refused_is_told_by_way_of_the_gate():
+    def refuse(_delta):
+        raise StepError("the public context cannot take Ada", type="context_too_large")
+
+    gate = Masking()
+    plans = {"w": tool("w", writes_context=True)}
+    loop = Loop([ask(("w", {})), say("done")], tools={"w": {"x": 1}}, plans=plans, gates=gate)
+    loop.toolbox._merge = refuse
+    await loop.run()
+    assert "cannot take ***" in loop.results(2)[0].content

@@ -8,6 +8,8 @@ from tuvl.tools.approval import ApprovalDecision
 from tuvl.tools.tool import ToolFailure, ToolOutcome, ToolPlan
 from tuvl.values import JsonValue, dump_json, shorten, sound_text
 
+DUPLICATE_NOTICE = '{"notice":"This call repeats an earlier one of this reply and was not run again; see that result."}'
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
@@ -53,6 +55,18 @@ def failure_text(failure: ToolFailure) -> str:
     """Write a failure as the model reads it: type and message, secrets removed."""
     shown: dict[str, JsonValue] = {"type": failure.type, "message": shorten(sound_text(redact(failure.message)), 500)}
     return dump_json({"error": shown})
+
+
+def refused(call_id: str, tool: str, failure: ToolFailure) -> Observation:
+    """Answer a call that does not run, and say why."""
+    content = failure_text(failure)
+    return Observation(call_id=call_id, tool=tool, content=content, size=len(content), signal="error", failure=failure)
+
+
+def not_repeated(call_id: str, tool: str) -> Observation:
+    """Answer a call that repeats another of its reply."""
+    content = DUPLICATE_NOTICE
+    return Observation(call_id=call_id, tool=tool, content=content, size=len(content), duplicate=True)
 
 
 def gated_failure(failure: ToolFailure | None, text: str) -> ToolFailure | None:

@@ -7,7 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, Protocol
 
@@ -22,13 +22,12 @@ from tuvl.tools.batch import CallBatch
 from tuvl.tools.call_span import call_span, tell_outcome
 from tuvl.tools.clearance import DENIED, FORBIDDEN, Clearance
 from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
+from tuvl.tools.halting import Halt
 from tuvl.tools.heartbeat import beating
-from tuvl.tools.result import Observation, failure_text, gated_failure, result_text
+from tuvl.tools.result import Observation, failure_text, gated_failure, not_repeated, refused, result_text
 from tuvl.tools.schedule import run_in_order
 from tuvl.tools.tool import ArgValidation, ToolDispatch, ToolFailure, ToolOutcome, ToolPlan
 from tuvl.values import JsonObject, JsonValue, canonical, shorten, truncate
-
-DUPLICATE_NOTICE = '{"notice":"This call repeats an earlier one of this reply and was not run again; see that result."}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,14 +137,17 @@ class Toolbox:
         observations: list[Observation] = []
         seen: set[str] = set()
         batch = CallBatch(len(calls))
+        reply = _Reply(turn=turn, record=record)
         jobs = [
-            self._job(self._admit(call, seen), call, turn, record, partial(batch.running, index))
+            self._job(self._admit(call, seen), call, reply, partial(batch.running, index))
             for index, call in enumerate(calls)
         ]
 
         async def accept(answer: _Answer) -> None:
+            if answer.observation is None:
+                return  # never begun: the failure that kept it from that comes next
             # Merged only here, in call order and past the deadline: a late result of an abandoned tool is void.
-            observation = self._merged(answer)
+            observation = await self._merged(answer.observation, answer.writes)
             await record.answered(answer.call, observation)
             observations.append(observation)
             self._fail_if_told_to(observation)
@@ -160,7 +162,7 @@ class Toolbox:
             return _refusal(call, "unknown_tool", self._unknown(call.name))
         if self._policy.dedup_within_turn and call.arguments.problem is None:
             if call.key in seen:
-                return _observation(call, DUPLICATE_NOTICE, duplicate=True)
+                return not_repeated(call.id, call.name)
             seen.add(call.key)
         values, problem = call.arguments.values, call.arguments.problem
         if problem is None:
@@ -176,53 +178,82 @@ class Toolbox:
         self,
         admitted: "_Admitted | Observation",
         call: RequestedCall,
-        turn: int,
-        record: CallRecord,
+        reply: "_Reply",
         running: "Callable[[], AbstractContextManager[None]]",
     ) -> "Callable[[], Awaitable[_Answer]]":
         async def job() -> _Answer:
             self._control.raise_if_aborted()
             with running():
-                if isinstance(admitted, Observation):
-                    self._finished(admitted, turn)
-                    return _Answer(call=call, observation=admitted)
-                if admitted.tool.effects == "read":
-                    return await self._cleared(call, admitted, turn, record)
-                # The lock comes before the approval: a write never overtakes one that waits for a person.
-                async with self._one_writer:
-                    return await self._cleared(call, admitted, turn, record)
+                try:
+                    answer = await self._answered(call, admitted, reply)
+                except BaseException:
+                    reply.halt.tell()
+                    raise
+            if answer.observation is not None and self._ends_the_run(answer.observation):
+                reply.halt.tell()
+            return answer
 
         return job
 
-    async def _cleared(self, call: RequestedCall, admitted: "_Admitted", turn: int, record: CallRecord) -> "_Answer":
+    async def _answered(self, call: RequestedCall, admitted: "_Admitted | Observation", reply: "_Reply") -> "_Answer":
+        if reply.halt.known:
+            return _Answer(call=call)
+        if isinstance(admitted, Observation):
+            return await self._refuse(call, admitted, reply)
+        if admitted.tool.effects == "read":
+            return await self._cleared(call, admitted, reply)
+        # The lock comes before the approval: a write never overtakes one that waits for a person.
+        async with self._one_writer:
+            return await self._cleared(call, admitted, reply)
+
+    async def _cleared(self, call: RequestedCall, admitted: "_Admitted", reply: "_Reply") -> "_Answer":
         """Run a call that may run; waiting for an approval is outside of the tool's time."""
+        if reply.halt.known:
+            return _Answer(call=call)
         if self._clearance is None:
-            return await self._run(call, admitted, turn, record)
-        cleared = await self._clearance.clear(admitted.tool, admitted.values, call_id=call.id, turn=turn)
+            return await self._run(call, admitted, reply)
+        asking = self._clearance.clear(admitted.tool, admitted.values, call_id=call.id, turn=reply.turn)
+        cleared = await (asking if self._policy.concurrency == 1 else reply.halt.unless(asking))
+        if cleared is None or reply.halt.known:
+            return _Answer(call=call)
         if cleared.refusal is not None:
-            refused = replace(_refused(call, cleared.refusal), approval=cleared.approval)
-            self._finished(refused, turn)
-            return _Answer(call=call, observation=refused)
-        answer = await self._run(call, admitted, turn, record)
-        if cleared.approval is None:
+            denied = refused(call.id, call.name, cleared.refusal)
+            return await self._refuse(call, replace(denied, approval=cleared.approval), reply)
+        answer = await self._run(call, admitted, reply)
+        if cleared.approval is None or answer.observation is None:
             return answer
         return replace(answer, observation=replace(answer.observation, approval=cleared.approval))
 
-    async def _run(self, call: RequestedCall, admitted: "_Admitted", turn: int, record: CallRecord) -> "_Answer":
+    async def _refuse(self, call: RequestedCall, refusal: Observation, reply: "_Reply") -> "_Answer":
+        """Answer a call that does not run."""
+        answered = await self._gated(refusal)
+        self._finished(answered, reply.turn)
+        return _Answer(call=call, observation=answered)
+
+    async def _gated(self, refusal: Observation) -> Observation:
+        """Pass what the engine says to the model by the gate: it may quote the model, or a person who refused."""
+        if refusal.duplicate:
+            return refusal  # a fixed notice, without a word of anybody else
+        text = await self._gate.observation(refusal.content)
+        if text == refusal.content:
+            return refusal
+        return replace(refusal, content=text, size=len(text), failure=gated_failure(refusal.failure, text))
+
+    async def _run(self, call: RequestedCall, admitted: "_Admitted", reply: "_Reply") -> "_Answer":
         if self._hooks is None:
-            return await self._observe(call, admitted, turn, record)
+            return await self._observe(call, admitted, reply)
         signal = "error"
         self._hooks.before_tool(admitted.tool.ref)
         try:
-            answer = await self._observe(call, admitted, turn, record)
-            signal = answer.observation.signal
+            answer = await self._observe(call, admitted, reply)
+            signal = signal if answer.observation is None else answer.observation.signal
         finally:
             self._hooks.after_tool(admitted.tool.ref, signal)
         return answer
 
-    async def _observe(self, call: RequestedCall, admitted: "_Admitted", turn: int, record: CallRecord) -> "_Answer":
-        tool = admitted.tool
-        record.started(call)
+    async def _observe(self, call: RequestedCall, admitted: "_Admitted", reply: "_Reply") -> "_Answer":
+        tool, turn = admitted.tool, reply.turn
+        reply.record.started(call)
         self._emit(ToolCallStarted(iteration=turn, tool=tool.ref, call_id=call.id))
         started = self._clock.monotonic()
         with call_span(tool.ref, call_id=call.id, turn=turn) as opened:
@@ -268,20 +299,24 @@ class Toolbox:
                 raise StepError(message, type="tool_timeout", detail={"tool": tool.ref}) from None
             return _failed("timeout", message)
 
-    def _merged(self, answer: "_Answer") -> Observation:
-        observation = answer.observation
-        if not answer.writes:
+    async def _merged(self, observation: Observation, writes: Mapping[str, JsonValue] | None) -> Observation:
+        if not writes:
             return observation
         try:
-            self._merge(answer.writes)
+            self._merge(writes)
         except StepError as error:  # the run's context cannot take it: the tool did not work
             failure = ToolFailure(type=error.type, message=error.message)
-            return replace(observation, content=failure_text(failure), signal="error", failure=failure)
+            refused = replace(observation, content=failure_text(failure), signal="error", failure=failure)
+            return await self._gated(refused)
         return observation
+
+    def _ends_the_run(self, observation: Observation) -> bool:
+        failure = observation.failure
+        return failure is not None and self._policy.on_error == "fail" and failure.type not in _ALWAYS_REPORTED
 
     def _fail_if_told_to(self, observation: Observation) -> None:
         failure = observation.failure
-        if failure is None or self._policy.on_error == "report" or failure.type in _ALWAYS_REPORTED:
+        if failure is None or not self._ends_the_run(observation):
             return
         raise StepError(
             f"tool {observation.tool!r} failed: {shorten(redact(failure.message))}",
@@ -319,11 +354,20 @@ _ALWAYS_REPORTED = frozenset({"unknown_tool", "invalid_arguments", "call_limit",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Reply:
+    """What the calls of one reply share."""
+
+    turn: int
+    record: CallRecord
+    halt: Halt = field(default_factory=Halt)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """An answered call, and what its tool may write to the run's context."""
+    """An answered call, and what its tool may write to the run's context; no observation when it was not begun."""
 
     call: RequestedCall
-    observation: Observation
+    observation: Observation | None = None
     writes: Mapping[str, JsonValue] | None = None
 
 
@@ -332,27 +376,4 @@ def _failed(type: str, message: str) -> ToolOutcome:
 
 
 def _refusal(call: RequestedCall, type: str, message: str) -> Observation:
-    return _refused(call, ToolFailure(type=type, message=message))
-
-
-def _refused(call: RequestedCall, failure: ToolFailure) -> Observation:
-    return _observation(call, failure_text(failure), signal="error", failure=failure)
-
-
-def _observation(
-    call: RequestedCall,
-    content: str,
-    *,
-    signal: str = "default",
-    failure: ToolFailure | None = None,
-    duplicate: bool = False,
-) -> Observation:
-    return Observation(
-        call_id=call.id,
-        tool=call.name,
-        content=content,
-        size=len(content),
-        signal=signal,
-        failure=failure,
-        duplicate=duplicate,
-    )
+    return refused(call.id, call.name, ToolFailure(type=type, message=message))
