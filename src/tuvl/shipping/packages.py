@@ -30,6 +30,32 @@ class Package:
         return f"pkg:pypi/{self.name}@{self.version}"
 
 
+@dataclass(frozen=True, slots=True)
+class Required:
+    """One line of a list of packages."""
+
+    name: str
+    text: str
+
+    def takes(self, version: str) -> bool:
+        """Whether a version is one that it asks for."""
+        return Requirement(self.text).specifier.contains(version, prereleases=True)
+
+
+def required(requirements: bytes) -> tuple[Required, ...]:
+    """Read the packages that a `requirements.txt` names; options, other files and addresses are passed over."""
+    found = []
+    for line in requirements.decode("utf-8", "replace").splitlines():
+        text = line.split(" #")[0].split(" --")[0].strip()
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue
+        if requirement.marker is None or requirement.marker.evaluate(_TARGET):
+            found.append(Required(canonicalize_name(requirement.name), text))
+    return tuple(found)
+
+
 def own_package(extras: Iterable[str]) -> str:
     """Return the requirement that installs this very version of tuvl, e.g. `tuvl[mcp]==1.2.0`."""
     named = ",".join(sorted(extras))

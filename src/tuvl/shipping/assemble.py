@@ -1,0 +1,149 @@
+"""A checked project → a release, and the files of a release."""
+
+import json
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+
+import tuvl
+from tuvl.analysis.literal_secrets import secret_in
+from tuvl.analysis.steps import WorkflowView, mapping, text
+from tuvl.errors import UsageError
+from tuvl.project.index import ProjectIndex
+from tuvl.scenarios.example_input import example_input
+from tuvl.shipping import compose, dockerfile, kubernetes, sbom
+from tuvl.shipping.bundle import make_bundle
+from tuvl.shipping.contents import REQUIREMENTS, Contents
+from tuvl.shipping.manifest import Manifest, WorkflowEntry, file_entries
+from tuvl.shipping.needs import needs_of
+from tuvl.shipping.packages import distributions_of, installed, python_version, required
+from tuvl.shipping.release import Release, WorkflowFacts, default_image
+from tuvl.source.document import Document
+from tuvl.tools.schema import ValueSchema
+from tuvl.values import JsonObject
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
+_IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9_./:@-]{0,254}")
+_DIGITS = 12
+"""Hexadecimal digits that stand for the version of a project that names none."""
+
+
+def assemble(project: ProjectIndex, contents: Contents, *, image: str | None = None) -> Release:
+    """Make the release of a project; raises `UsageError` for a version or an image that cannot be a name."""
+    needs = needs_of(contents)
+    head = mapping(project.config.get("metadata"))
+    name, version = text(head.get("name")) or "project", _version(head.get("version"), contents)
+    if image is not None and not _IMAGE.fullmatch(image):
+        raise UsageError(f"--image takes the name of an image, e.g. registry.example.com/{name}:1.0, not {image!r}")
+    manifest = Manifest(
+        name=name,
+        version=version,
+        tuvl=tuvl.__version__,
+        extras=needs.extras,
+        imports=needs.imports,
+        workflows=tuple(
+            WorkflowEntry(name=workflow, file=file) for workflow, file in sorted(contents.workflow_files.items())
+        ),
+        files=file_entries(contents.files),
+    )
+    if needs.requirements is None:
+        named = set(distributions_of(needs.imports).values())
+    else:
+        named = {requirement.name for requirement in required(needs.requirements)}
+    packages = installed(needs.extras, named)
+    return Release(
+        bundle=make_bundle(manifest, contents.files),
+        needs=needs,
+        workflows=tuple(sorted(map(_facts, contents.workflows), key=lambda one: one.name)),
+        packages=packages,
+        node_packages=tuple(one for one in packages if one.name in named),
+        python=python_version(),
+        image=image or default_image(name, version),
+    )
+
+
+def _version(given: object, contents: Contents) -> str:
+    if given is None:
+        listed = "".join(f"{entry.sha256} {entry.path}\n" for entry in file_entries(contents.files))
+        return sha256(listed.encode("utf-8")).hexdigest()[:_DIGITS]
+    version = str(given)
+    if not _NAME.fullmatch(version):
+        raise UsageError(
+            f"`metadata.version` of tuvl.yaml is {version!r}, and a file is named after it; write e.g. 1.4.0"
+        )
+    return version
+
+
+def _facts(document: Document) -> WorkflowFacts:
+    view = WorkflowView(mapping(document.data))
+    schema, timeout = view.spec.get("input"), mapping(view.spec.get("limits")).get("timeout_s")
+    return WorkflowFacts(
+        name=view.name,
+        schedule=text(mapping(view.spec.get("trigger")).get("schedule")),
+        timeout_s=float(timeout) if isinstance(timeout, int | float) else None,
+        example=example_input(schema),
+        needs_input=isinstance(schema, dict) and not ValueSchema(schema).is_valid({}),
+    )
+
+
+def release_files(release: Release) -> dict[str, bytes]:
+    """Return the files of a release by name, the statement of where it comes from aside."""
+    texts = {
+        "Dockerfile": dockerfile.dockerfile(release),
+        ".dockerignore": dockerfile.dockerignore(release),
+        dockerfile.REQUIREMENTS_FILE: dockerfile.requirements(release),
+        dockerfile.CONSTRAINTS_FILE: dockerfile.constraints(release),
+        compose.FILE: compose.compose(release),
+        kubernetes.FILE: kubernetes.kubernetes(release),
+        sbom.FILE: document_text(sbom.sbom(release)),
+    }
+    return {release.file: release.bundle.raw, **{name: one.encode("utf-8") for name, one in texts.items()}}
+
+
+def document_text(document: JsonObject) -> str:
+    """Write a JSON document, the same each time."""
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def secrets_in(contents: Contents) -> Iterator[str]:
+    """Say where a secret stands in a file that the checks do not read: Python, scripts, what nodes read."""
+    for path, raw in contents.files.items():
+        if path in contents.checked:
+            continue
+        for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), start=1):
+            what = secret_in(line)
+            if what is not None:
+                yield f"{path}:{number}: the text holds {what} in the clear; let the environment give it"
+
+
+def warnings_of(release: Release) -> Iterator[str]:
+    """Say what a release needs that its image does not have, does not keep, or has in another version."""
+    needs = release.needs
+    for server in needs.servers:
+        if server.transport == "stdio":
+            yield (
+                f"MCP server {server.name!r} is started as {server.place!r}, which the image does not have; "
+                "build an image from this one that does"
+            )
+    if needs.requirements is None:
+        brought = distributions_of(needs.imports)
+        unknown = [module for module in needs.imports if module not in brought]
+        if unknown:
+            yield (
+                f"nodes import {', '.join(unknown)}, which nothing installed here brings; "
+                f"name the packages in a {REQUIREMENTS} of the project"
+            )
+    else:
+        versions = {package.name: package.version for package in release.packages}
+        for requirement in required(needs.requirements):
+            version = versions.get(requirement.name)
+            if version is None or not requirement.takes(version):
+                yield (
+                    f"{REQUIREMENTS} asks for {requirement.text!r}, and the tests ran with {version or 'none of it'}; "
+                    "install what it asks for, and ship again"
+                )
+    if needs.records:
+        yield (
+            "records are kept in a SQLite file, which a container loses with its volume; set TUVL_DATABASE_URL and "
+            "data sources where they are to last"
+        )
