@@ -6,7 +6,9 @@ from contextlib import chdir
 from pathlib import Path
 
 from tuvl.check.finding import Report
+from tuvl.check.one_file import BY_CODE
 from tuvl.check.runner import check_paths
+from tuvl.check.shipped import ship_findings
 from tuvl.cli.render import report_text
 from tuvl.project.index import ProjectIndex
 
@@ -49,7 +51,16 @@ def report(code: str, which: str, tmp: Path) -> Report:
     source = path_of(code, which)
     copy_of(code, which, tmp)
     with chdir(tmp):
-        return check_paths([Path(source.name)], project=Path(source.name) if source.is_dir() else Path())
+        root = Path(source.name) if source.is_dir() else Path()
+        found = check_paths([Path(source.name)], project=root)
+        return found if BY_CODE[code].phase == "validate" else _with_shipping(found, ProjectIndex(root))
+
+
+def _with_shipping(found: Report, project: ProjectIndex) -> Report:
+    """Add what `tuvl ship` checks beside."""
+    findings = ship_findings(project)
+    texts = {finding.file: project.text_of(finding.file) or "" for finding in findings}
+    return Report.of([*found.findings, *findings], files=found.files, texts={**texts, **found.texts})
 
 
 def spoken(report: Report, code: str) -> str:

@@ -26,7 +26,9 @@ def floating_references(data: Mapping[str, Any], kind: str | None) -> Iterator[t
 
 def floating_models(data: Mapping[str, Any], kind: str | None) -> Iterator[Fault]:
     """Models under a name that the provider moves from snapshot to snapshot."""
-    for path, name in _models(data, kind):
+    for path, name in named_models(data, kind):
+        if not isinstance(name, str) or "/" not in name:
+            continue
         provider, _, model = name.partition("/")
         if not _floats(provider, model):
             continue
@@ -45,31 +47,27 @@ def _floats(provider: str, model: str) -> bool:
     return provider in _HOSTED and _DATED.search(model) is None
 
 
-def _models(data: Mapping[str, Any], kind: str | None) -> Iterator[tuple[KeyPath, str]]:
-    """Models that a document names itself, as `provider/model`."""
+def named_models(data: Mapping[str, Any], kind: str | None) -> Iterator[tuple[KeyPath, object]]:
+    """Places of a document that name a language model, and what stands there; `None` where nothing does.
+
+    A preset names the model behind it, as `provider/model`.
+    """
     spec = mapping(data.get("spec"))
-    named: list[tuple[KeyPath, object]] = []
     match kind:
         case "AgentModel":
             provider, model = text(spec.get("provider")), text(spec.get("model"))
             if provider and model:
                 yield ("spec", "model"), f"{provider}/{model.removeprefix(provider + '/')}"
-            return
         case "ProjectConfig":
-            named.append((("spec", "default_model"), spec.get("default_model")))
+            yield ("spec", "default_model"), spec.get("default_model")
         case "Artifact":
-            named += [
-                (("spec", "checks", index, "model"), mapping(check).get("model"))
-                for index, check in enumerate(items(spec.get("checks")))
-            ]
+            for index, check in enumerate(items(spec.get("checks"))):
+                yield ("spec", "checks", index, "model"), mapping(check).get("model")
         case "Workflow":
             for step in WorkflowView(data).steps:
                 if step.kind == "Agent":
-                    named.append(((*step.path, "agent", "model"), step.agent.get("model")))
+                    yield (*step.path, "agent", "model"), step.agent.get("model")
                     compaction = mapping(step.agent.get("compaction"))
-                    named.append(((*step.path, "agent", "compaction", "model"), compaction.get("model")))
+                    yield (*step.path, "agent", "compaction", "model"), compaction.get("model")
             judge = mapping(mapping(spec.get("supervisor")).get("judge"))
-            named.append((("spec", "supervisor", "judge", "model"), judge.get("model")))
-    for path, name in named:
-        if isinstance(name, str) and "/" in name:
-            yield path, name
+            yield ("spec", "supervisor", "judge", "model"), judge.get("model")

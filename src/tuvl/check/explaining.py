@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tuvl.check.crash import RULE_CRASHED
 from tuvl.check.finding import Severity
-from tuvl.check.rule import Rule
+from tuvl.check.rule import Phase, Rule
 from tuvl.check.rules import (
     AGENT,
     ALL_RULES,
@@ -43,13 +43,14 @@ class Page:
     code: str
     name: str
     severity: Severity
+    phase: Phase
     paragraphs: tuple[str, ...]
 
 
 def _page(rule: Rule) -> Page:
     text = inspect.cleandoc(type(rule).__doc__ or "")
     paragraphs = tuple(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-    return Page(code=rule.code, name=rule.name, severity=rule.severity, paragraphs=paragraphs)
+    return Page(code=rule.code, name=rule.name, severity=rule.severity, phase=rule.phase, paragraphs=paragraphs)
 
 
 DOCUMENTED: tuple[Page, ...] = tuple(_page(rule) for rule in (*ALL_RULES, RULE_CRASHED))

@@ -10,6 +10,10 @@ from tuvl.check.masking import blanked
 CANNOT_CHECK = frozenset({"TV009", "TV999"})
 """Codes that say the gate itself could not do its work; they cannot be ignored."""
 
+POLICY = frozenset({"TV801"})
+"""Codes whose findings are errors where the project's policy forbids what they tell: what it forbids does not run, so
+no comment and no setting makes less of it."""
+
 _SHOWS_A_SECRET = "TV701"
 
 

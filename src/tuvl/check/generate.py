@@ -38,6 +38,9 @@ Errors of the families source, shape and references cannot be hidden, since a fi
 hides nothing is reported as TV006. `--ignore CODES` leaves checks out of one report, `--select CODES` keeps only some;
 both take codes (`TV302`), families (`TV3`) and names (`unreachable-step`).
 
+A few checks are about leaving the house: they need `tuvl.lock`, or would be wrong while a project is being made.
+`tuvl validate` leaves them out, and `tuvl ship` makes them; under `tuvl ship --strict` all they find are errors.
+
 This page is made from the checks and their test cases by `make docs`.
 """
 
@@ -90,7 +93,8 @@ def _table(pages: list[Page]) -> str:
 
 
 def _section(page: Page, example: Example | None) -> str:
-    parts = [f"### {page.code} {page.name}", f"*{page.severity.capitalize()}.*", *page.paragraphs]
+    weight = f"*{page.severity.capitalize()}{' of `tuvl ship`' if page.phase == 'ship' else ''}.*"
+    parts = [f"### {page.code} {page.name}", weight, *page.paragraphs]
     if example is not None:
         parts += [f"Bad, `{name}`:\n\n{_fenced(name, text)}" for name, text in example.bad.items()]
         parts.append(f"What is said of it:\n\n{_fenced('out.text', example.out)}")

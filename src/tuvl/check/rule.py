@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 from tuvl.analysis.context import Keys, input_keys, keys_of_steps
 from tuvl.analysis.envelope import Envelope, envelope
@@ -17,6 +17,9 @@ from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document
 from tuvl.source.place import Range
 from tuvl.values import KeyPath, format_path
+
+Phase: TypeAlias = Literal["validate", "ship"]
+"""When a check runs: in every validation, or only before a project is shipped."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ class Rule:
     code: ClassVar[str]
     name: ClassVar[str]
     severity: ClassVar[Severity]
+    phase: ClassVar[Phase] = "validate"
 
     def visit_document(self, subject: Subject) -> Iterator[Finding]:
         """Look at any document."""

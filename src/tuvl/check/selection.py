@@ -9,6 +9,7 @@ from tuvl.check.rules import ALL_RULES
 from tuvl.errors import UsageError
 from tuvl.suggest import did_you_mean
 
+_OF_SHIP = frozenset(rule.code for rule in ALL_RULES if rule.phase == "ship")
 _FAMILY = re.compile(r"TV([0-9])(?:XX)?")
 
 
@@ -30,6 +31,10 @@ def select_codes(select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Sele
     every check off.
     """
     chosen = _codes(select, "--select") if select else frozenset(rule.code for rule in ALL_RULES)
+    if select and chosen <= _OF_SHIP:
+        raise UsageError(
+            f"--select names {', '.join(sorted(chosen))} alone, which `tuvl ship` checks and no validation does"
+        )
     return Selection(chosen - _codes(ignore, "--ignore"))
 
 

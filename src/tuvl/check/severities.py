@@ -6,7 +6,7 @@ from typing import Any
 
 from tuvl.analysis.steps import mapping
 from tuvl.check.faulted import FaultRule
-from tuvl.check.finding import CANNOT_CHECK, Finding, Severity
+from tuvl.check.finding import CANNOT_CHECK, POLICY, Finding, Severity
 from tuvl.check.rule import Rule
 from tuvl.check.rules import ALL_RULES
 from tuvl.check.rules.check_severity import CheckSeverity
@@ -49,7 +49,7 @@ def _weighed(findings: Iterable[Finding], chosen: Mapping[str, str]) -> Iterator
 
 def _stays(code: str, severity: Severity) -> bool:
     """Whether no setting makes less of an error: what it is about cannot run, or the gate cannot do its work."""
-    runs_not = code < "TV300" or isinstance(_BY_CODE.get(code), FaultRule)
+    runs_not = code < "TV300" or code in POLICY or isinstance(_BY_CODE.get(code), FaultRule)
     return code in _ALWAYS_TOLD or (severity is Severity.ERROR and runs_not)
 
 

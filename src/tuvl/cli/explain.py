@@ -40,7 +40,8 @@ def list_text() -> str:
 def page_text(page: Page) -> str:
     """Write the page of one check."""
     paragraphs = [fill(paragraph, WIDTH) + "\n" for paragraph in page.paragraphs]
-    parts = [f"{page.code} {page.name} ({page.severity})\n", *paragraphs]
+    weight = f"{page.severity}, checked by `tuvl ship`" if page.phase == "ship" else page.severity
+    parts = [f"{page.code} {page.name} ({weight})\n", *paragraphs]
     example = example_of(page.code)
     if example is not None:
         parts += _example(example)

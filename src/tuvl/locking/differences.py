@@ -28,6 +28,8 @@ class Difference:
     """What differs, to be read after the label."""
     diff: tuple[str, ...] = ()
     """Lines of a text before (`-`) and after (`+`)."""
+    line: int | None = None
+    """Of a text of several lines the first that differs, as it is now, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,9 @@ class _Place:
         """Go one key deeper."""
         return _Place((*self.path, key), (*self.label, name))
 
-    def of(self, said: str, diff: tuple[str, ...] = ()) -> Difference:
+    def of(self, said: str, diff: tuple[str, ...] = (), line: int | None = None) -> Difference:
         """Say what differs here."""
-        return Difference(path=self.path, label=self.label, said=said, diff=diff)
+        return Difference(path=self.path, label=self.label, said=said, diff=diff, line=line)
 
     def lost(self, name: str, said: str) -> Difference:
         """Say what is no longer below this place."""
@@ -134,15 +136,17 @@ def _in_text(old: str, new: str, place: _Place) -> Difference:
     if len(before) + len(after) > MOST_LINES:
         pairs = enumerate(zip(before, after, strict=False), 1)
         first = next((number for number, pair in pairs if pair[0] != pair[1]), min(len(before), len(after)) + 1)
-        return place.of(f"differs from line {first} on")
+        return place.of(f"differs from line {first} on", line=min(first, len(after)))
     matcher = SequenceMatcher(None, before, after, autojunk=False)
-    count = sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal")
+    changed = [opcode for opcode in matcher.get_opcodes() if opcode[0] != "equal"]
+    count = sum(max(i2 - i1, j2 - j1) for _, i1, i2, j1, j2 in changed)
     # The first two lines name the files, which there are none of.
     lines = [line for line in islice(unified_diff(before, after, n=1, lineterm=""), 2, None) if line[:2] != "@@"]
     shown = lines[:_SHOWN_LINES]
     if len(lines) > len(shown):
         shown.append(f"… and {len(lines) - len(shown)} lines more")
-    return place.of("1 line differs" if count == 1 else f"{count} lines differ", tuple(shown))
+    said = "1 line differs" if count == 1 else f"{count} lines differ"
+    return place.of(said, tuple(shown), line=min(changed[0][3] + 1, len(after)))
 
 
 def change_text(old: JsonValue, new: JsonValue) -> str:

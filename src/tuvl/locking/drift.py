@@ -16,6 +16,8 @@ from tuvl.values import JsonObject, KeyPath
 MOST_OF_ONE = 8
 """Differences of one entry that are told one by one."""
 
+_TEXT: KeyPath = ("text",)
+"""Where the lock has the text of an artifact, which follows its front matter."""
 _CONFIGURATION = "the project's configuration"
 
 
@@ -35,6 +37,8 @@ class Drift:
     words: str
     diff: tuple[str, ...] = ()
     """Lines of a text as they were locked (`-`) and as they are (`+`)."""
+    line: int | None = None
+    """For the text of an artifact: the first line of that text which differs, as it is now, from 1."""
 
 
 def drift(
@@ -82,8 +86,17 @@ def _of_entry(
         yield Drift(section=section, name=name, kind="new", file=file, path=(), words=f"{called} is new")
     elif old.digest != new.digest:
         for words, found in _told(section, called, old.content, new.content):
-            at = _path(section, found.path)
-            yield Drift(section=section, name=name, kind="changed", file=file, path=at, words=words, diff=found.diff)
+            in_prose = section is Section.ARTIFACTS and found.path == _TEXT
+            yield Drift(
+                section=section,
+                name=name,
+                kind="changed",
+                file=file,
+                path=_path(section, found.path),
+                words=words,
+                diff=found.diff,
+                line=found.line if in_prose else None,
+            )
 
 
 def _told(section: Section, called: str, old: JsonObject, new: JsonObject) -> Iterator[tuple[str, Difference]]:
@@ -99,7 +112,7 @@ def _told(section: Section, called: str, old: JsonObject, new: JsonObject) -> It
 
 
 def _words(section: Section, called: str, found: Difference) -> str:
-    if found.label == ("text",) and section is Section.ARTIFACTS:
+    if found.path == _TEXT and section is Section.ARTIFACTS:
         return f"{called} changed: {found.said}"
     if found.label == ("source",) and section is Section.NODES:
         return f"{called} changed"
@@ -125,7 +138,7 @@ def _path(section: Section, path: KeyPath) -> KeyPath:
     match section:
         case Section.NODES | Section.TOOLS:
             return ()
-        case Section.ARTIFACTS if path[:1] == ("text",):
+        case Section.ARTIFACTS if path == _TEXT:
             return ()
         case _:
             return path

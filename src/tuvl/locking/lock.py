@@ -7,6 +7,9 @@ from hashlib import sha256
 
 from tuvl.values import JsonObject, JsonValue, canonical
 
+LOCK_NAME = "tuvl.lock"
+"""The lock's file, in the root of its project."""
+
 LOCK_VERSION = 1
 """Version of the lock's own form; a higher one is refused, not guessed at."""
 

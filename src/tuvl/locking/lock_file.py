@@ -8,14 +8,13 @@ from typing import NoReturn
 
 from tuvl.errors import ConfigError, UsageError
 from tuvl.files import write_whole
-from tuvl.locking.lock import LOCK_VERSION, Entry, Lock, Section
+from tuvl.locking.lock import LOCK_NAME, LOCK_VERSION, Entry, Lock, Section
 from tuvl.project.loading import display_name, read_file
 from tuvl.source.document import parse_lines
 from tuvl.source.yaml_text import to_yaml
 from tuvl.values import JsonObject, JsonValue
 
-LOCK_NAME = "tuvl.lock"
-"""The lock's file, in the root of its project."""
+__all__ = ["LOCK_NAME", "NewerLockError", "lock_text", "parse_lock", "read_lock", "write_lock"]
 
 _HEAD = """\
 # Written by `tuvl lock`: what runs of this project depend on. Change the documents, not this file, and lock again;

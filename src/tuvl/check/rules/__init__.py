@@ -38,6 +38,7 @@ from tuvl.check.rules.input_mismatch import InputMismatch
 from tuvl.check.rules.invisible_text import InvisibleText
 from tuvl.check.rules.judge_unused import JudgeUnused
 from tuvl.check.rules.key_as_written import KeyAsWritten
+from tuvl.check.rules.lock_drift import LockDrift
 from tuvl.check.rules.mcp_shell import McpShell
 from tuvl.check.rules.missing_field import MissingField
 from tuvl.check.rules.mode_missing import ModeMissing
@@ -59,6 +60,7 @@ from tuvl.check.rules.reserved_unrouted import ReservedUnrouted
 from tuvl.check.rules.route_never_taken import RouteNeverTaken
 from tuvl.check.rules.router_gap import RouterGap
 from tuvl.check.rules.schema_provider import SchemaProvider
+from tuvl.check.rules.scripted_model import ScriptedModel
 from tuvl.check.rules.secret_in_context import SecretInContext
 from tuvl.check.rules.self_route import SelfRoute
 from tuvl.check.rules.steering_missing import SteeringMissing
@@ -78,6 +80,7 @@ from tuvl.check.rules.unknown_model import UnknownModel
 from tuvl.check.rules.unknown_node import UnknownNode
 from tuvl.check.rules.unknown_route_target import UnknownRouteTarget
 from tuvl.check.rules.unknown_tool_ref import UnknownToolRef
+from tuvl.check.rules.unpinned_mcp import UnpinnedMcp
 from tuvl.check.rules.unpriced_model import UnpricedModel
 from tuvl.check.rules.unreachable_step import UnreachableStep
 from tuvl.check.rules.unsafe_yaml import UnsafeYaml
@@ -207,6 +210,9 @@ SECURITY: tuple[Rule, ...] = (
 PRODUCTION: tuple[Rule, ...] = (
     FloatingArtifact(),
     FloatingModel(),
+    LockDrift(),
+    ScriptedModel(),
+    UnpinnedMcp(),
 )
 
 ALL_RULES: tuple[Rule, ...] = (
