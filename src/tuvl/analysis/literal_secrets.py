@@ -111,7 +111,7 @@ def _by_place(part: _Part, value: str) -> str | None:
     in_url = IN_URL.search(value) if "://" in value else None
     if in_url is not None and not _is_placeholder(in_url[1]) and len(in_url[1]) >= 6:
         return "a URL with a password"
-    if not names_credential(part.name) and not _in_auth(part):
+    if not names_a_credential(part.name) and not _in_auth(part):
         return None
     bare = _SCHEME.sub("", value.strip())
     if "{{" in bare or "${" in bare or "\n" in bare or _is_placeholder(bare) or not looks_random(bare):
@@ -120,7 +120,7 @@ def _by_place(part: _Part, value: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def names_credential(name: str) -> bool:
+def names_a_credential(name: str) -> bool:
     """Whether a field of this name holds a credential."""
     return _NAMES.search(name) is not None
 

@@ -2,7 +2,7 @@
 
 import re
 
-from tuvl.analysis.literal_secrets import SHAPES, literal_secrets, names_credential
+from tuvl.analysis.literal_secrets import SHAPES, literal_secrets, names_a_credential
 from tuvl.values import JsonValue, KeyPath
 
 MASK = "(secret)"
@@ -29,7 +29,7 @@ def _masked(value: JsonValue, path: KeyPath, name: str, found: set[KeyPath], by_
         return [_masked(item, (*path, index), name, found, by_name) for index, item in enumerate(value)]
     if not isinstance(value, str):
         return value
-    if by_name and names_credential(name):
+    if by_name and names_a_credential(name):
         return _DEFAULT.sub(rf"\1:{MASK}}}", value) if "${" in value else MASK
     shown = _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", SHAPES.sub(MASK, value))
     return MASK if path in found and shown == value else shown
