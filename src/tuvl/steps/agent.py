@@ -1,9 +1,8 @@
 """Agent steps: hands the engine's dispatch, control and meter to the agent, and the agent's exit back."""
 
-from tuvl.agent.asking import Asker, Sampling
+from tuvl.agent.assembly import Assembly
 from tuvl.agent.completion import CompletionRunner
 from tuvl.agent.exits import Exit
-from tuvl.agent.loop import AgentStepRunner
 from tuvl.agent.outcome import OutcomeContract
 from tuvl.agent.prompt import autonomous_opening, completion_opening
 from tuvl.agent.transcript import Transcript
@@ -39,35 +38,18 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
     bounds = bounds_of(agent, services)
     gates = gates_of(agent, scope, bounds)
     parts = AgentParts(agent=agent, scope=scope, bounds=bounds, emit=emit, turn=lambda: runner.turn)
-    toolbox = toolbox_of(parts, gates, agent.tools)
-    ledger = ledger_of(agent, scope, transcript)
-    model, stream = parts.model(), parts.stream(ledger)
-    preparation = parts.preparation(transcript, model)
-    asker = Asker(
-        model=stream.around(model) if stream else model,
-        toolbox=toolbox,
-        offer=parts.offer(preparation),
+    assembly = Assembly(
+        settings=parts.settings(),
+        ports=parts.ports(),
+        toolbox=toolbox_of(parts, gates, agent.tools),
         bounds=bounds,
-        control=services.control,
-        ledger=ledger,
-        clock=services.clock,
-        sampling=Sampling(
-            max_output_tokens=agent.max_output_tokens,
-            temperature=agent.temperature,
-            interruptible=agent.steer_mode == "interrupt",
-        ),
-    )
-    runner = AgentStepRunner(
-        asker=asker,
-        toolbox=toolbox,
-        bounds=bounds,
-        closing=parts.closing(gates),
         gates=gates,
         control=services.control,
-        ledger=ledger,
-        emit=stream.events() if stream else emit,
-        preparation=preparation,
+        ledger=ledger_of(agent, scope, transcript),
+        clock=services.clock,
+        emit=emit,
     )
+    runner = assembly.runner(parts.model(), summary_model=parts.summary_model())
     system, user = autonomous_opening(agent, scope.values, scope.public)
     ended = await runner.run(system, user)
     return transcript.turn, ended

@@ -1,24 +1,13 @@
-"""The parts of one agent run that its fields ask for, put together: model, history, tools offered, continuation."""
+"""What the fields of an Agent step ask for, in the words of the loop: its settings, its models, its nodes as ports."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tuvl.agent.closing import Closing
-from tuvl.agent.compaction import Compactor
-from tuvl.agent.conclude import Conclusion
-from tuvl.agent.gates import Gates
-from tuvl.agent.guarded_model import HeartbeatModel, ObservedModel, ReservedModel
-from tuvl.agent.history import Preparation
-from tuvl.agent.ledger import Ledger
+from tuvl.agent.asking import Sampling
+from tuvl.agent.assembly import LoopPorts, LoopSettings, ModelCalls
 from tuvl.agent.limits import Bounds
-from tuvl.agent.offer import Offer
-from tuvl.agent.outcome import OutcomeContract
-from tuvl.agent.streaming import ReplyStream
-from tuvl.agent.summary import Summarizer
-from tuvl.agent.transcript import Transcript
-from tuvl.events.types import EventBody, Heartbeat, ModelCallStarted
+from tuvl.events.types import EventBody
 from tuvl.llm.messages import ChatModel
-from tuvl.llm.retrying import RetryingModel
 from tuvl.plan.model import AgentPlan, ModelPlan
 from tuvl.steps.agent_nodes import (
     HelperNode,
@@ -35,7 +24,7 @@ from tuvl.tools.toolbox import ToolPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentParts:
-    """Makes the parts of one run; `turn` gives its number of turns so far."""
+    """Reads the fields for one run; `turn` gives its number of turns so far."""
 
     agent: AgentPlan
     scope: StepScope
@@ -43,85 +32,54 @@ class AgentParts:
     emit: Callable[[EventBody], None]
     turn: Callable[[], int]
 
+    def settings(self) -> LoopSettings:
+        """Return what shapes the loop."""
+        agent = self.agent
+        return LoopSettings(
+            outcome=agent.outcome,
+            sampling=Sampling(
+                max_output_tokens=agent.max_output_tokens,
+                temperature=agent.temperature,
+                interruptible=agent.steer_mode == "interrupt",
+            ),
+            conclude=agent.conclude,
+            compaction=agent.compaction,
+            context_limits=agent.context_limits,
+            max_continuations=agent.max_continuations,
+            stream=agent.stream,
+            withheld=bool(agent.guardrails.output),
+        )
+
     def model(self, plan: ModelPlan | None = None) -> ChatModel:
         """Return a model, the agent's unless another is named, with all that is done around each of its calls."""
         agent, services = self.agent, self.scope.services
         plan = plan or agent.model
-        reserve = agent.reserve
-        model = services.model_for(plan)
-        if reserve is not None and reserve.observe_request is not None:
-            node = self._node(reserve.observe_request, "reserve.observe_request")
-            model = ObservedModel(inner=model, observer=NodeObserver(node=node, model=plan.name))
-        model = RetryingModel(
-            model, agent.retry, timeout_s=agent.timeout_s, clock=services.clock, on_attempt=self._attempted
+        calls = ModelCalls(
+            retry=agent.retry,
+            timeout_s=agent.timeout_s,
+            heartbeat_s=agent.heartbeat_s,
+            clock=services.clock,
+            emit=self.emit,
+            turn=self.turn,
         )
-        if agent.heartbeat_s is not None:
-            model = HeartbeatModel(inner=model, every_s=agent.heartbeat_s, beat=self._beat, clock=services.clock)
-        if reserve is None:
-            return model
-        refund = None if reserve.refund is None else self._node(reserve.refund, "reserve.refund")
-        reservation = NodeReservation(
-            reserve_node=self._node(reserve.reserve, "reserve.reserve"), refund_node=refund, model=plan.name
-        )
-        return ReservedModel(inner=model, reservation=reservation)
-
-    def stream(self, ledger: Ledger) -> ReplyStream | None:
-        """Return where the pieces of replies go, the conversation of this ledger included; `None` when not asked."""
-        if not self.agent.stream:
-            return None
-        withheld = bool(self.agent.guardrails.output)
-        stream = ReplyStream(emit=self.emit, turn=self.turn, transcript=ledger.transcript, withheld=withheld)
-        ledger.conversation = stream.storing(ledger.conversation)
-        return stream
-
-    def preparation(self, transcript: Transcript, model: ChatModel) -> Preparation:
-        """Return what is done to the history before each call."""
-        agent, clock = self.agent, self.scope.services.clock
-        conclusion = None
-        if agent.conclude is not None:
-            conclusion = Conclusion(plan=agent.conclude, max_iterations=agent.limits.max_iterations, clock=clock)
-        trim = None if agent.trim is None else NodeTrim(node=self._node(agent.trim, "trim"))
-        return Preparation(
-            compactor=self._compactor(transcript, model), conclusion=conclusion, trim=trim, limits=agent.context_limits
+        return calls.around(
+            services.model_for(plan), observer=self._observer(plan.name), reservation=self._reservation(plan.name)
         )
 
-    def _compactor(self, transcript: Transcript, model: ChatModel) -> Compactor | None:
-        plan = self.agent.compaction
-        if plan is None:
-            return None
-        if plan.model is not None and plan.model.name != self.agent.model.name:
-            model = self.model(plan.model)
-            self.bounds.require_price(model)
-        summarizer = Summarizer(
-            model=model,
-            bounds=self.bounds,
-            transcript=transcript,
-            clock=self.scope.services.clock,
-            max_output_tokens=self.agent.max_output_tokens,
-        )
-        return Compactor(plan=plan, summarize=summarizer)
+    def summary_model(self) -> ChatModel | None:
+        """Return the model that makes summaries; `None` when it is the agent's own."""
+        plan = None if self.agent.compaction is None else self.agent.compaction.model
+        return None if plan is None or plan.name == self.agent.model.name else self.model(plan)
 
-    def offer(self, preparation: Preparation) -> Offer:
-        """Return which tools each turn offers."""
-        agent = self.agent
-        surface = None
-        if agent.tool_surface is not None:
-            surface = NodeSurface(node=self._node(agent.tool_surface, "tool_surface"))
-        declared = tuple(tool.ref for tool in agent.tools)
-        return Offer(declared=declared, surface=surface, conclusion=preparation.conclusion)
-
-    def closing(self, gates: Gates) -> Closing:
-        """Return the judge of final answers."""
-        agent = self.agent
-        continuation = None
-        if agent.continue_on_stop is not None:
-            continuation = NodeContinuation(node=self._node(agent.continue_on_stop, "continue_on_stop"))
-        return Closing(
-            contract=OutcomeContract(plan=agent.outcome),
-            gates=gates,
-            retries_left=agent.limits.answer_retries,
-            continuation=continuation,
-            continuations_left=agent.max_continuations,
+    def ports(self) -> LoopPorts:
+        """Return the nodes that the loop asks."""
+        surface = self._node("tool_surface", self.agent.tool_surface)
+        trim = self._node("trim", self.agent.trim)
+        more = self._node("continue_on_stop", self.agent.continue_on_stop)
+        return LoopPorts(
+            surface=None if surface is None else NodeSurface(node=surface),
+            trim=None if trim is None else NodeTrim(node=trim),
+            continuation=None if more is None else NodeContinuation(node=more),
         )
 
     def tool_policy(self) -> ToolPolicy:
@@ -149,11 +107,17 @@ class AgentParts:
             values=services.current_values,
         )
 
-    def _node(self, step: str, field: str) -> HelperNode:
-        return HelperNode(services=self.scope.services, step=step, field=field)
+    def _observer(self, model: str) -> NodeObserver | None:
+        reserve = self.agent.reserve
+        node = None if reserve is None else self._node("reserve.observe_request", reserve.observe_request)
+        return None if node is None else NodeObserver(node=node, model=model)
 
-    def _attempted(self, attempt: int) -> None:
-        self.emit(ModelCallStarted(iteration=self.turn(), attempt=attempt))
+    def _reservation(self, model: str) -> NodeReservation | None:
+        reserve = self.agent.reserve
+        node = None if reserve is None else self._node("reserve.reserve", reserve.reserve)
+        if reserve is None or node is None:
+            return None
+        return NodeReservation(reserve_node=node, refund_node=self._node("reserve.refund", reserve.refund), model=model)
 
-    def _beat(self, elapsed_s: float) -> None:
-        self.emit(Heartbeat(iteration=self.turn(), activity="model", elapsed_s=elapsed_s))
+    def _node(self, field: str, step: str | None) -> HelperNode | None:
+        return None if step is None else HelperNode(services=self.scope.services, step=step, field=field)

@@ -123,6 +123,11 @@ class Toolbox:
         self._runs: Counter[str] = Counter()
         self._one_writer = asyncio.Lock()
 
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """Names of all tools, whatever is offered at the moment."""
+        return tuple(self._declared)
+
     def offer(self, refs: frozenset[str] | None) -> None:
         """Narrow what the next request offers; `None` offers all. A call to a tool not offered is unknown."""
         if refs is None and self._tools is self._declared:
