@@ -104,6 +104,11 @@ def keys_of_steps(workflow: WorkflowView, project: Surroundings) -> Keys:
     return Keys(frozenset(known), is_open)
 
 
+def context_keys(workflow: WorkflowView, project: Surroundings) -> Keys:
+    """Every key the context may have at any time: the input's, and what steps of the workflow write."""
+    return input_keys(workflow) | keys_of_steps(workflow, project)
+
+
 def template_reads(step: StepView) -> Iterator[tuple[tuple[str, ...], bool, str]]:
     """What the templates of a step read: dot path, whether a default covers its absence, and the field it stands in."""
     for site in rendered_sites(step):

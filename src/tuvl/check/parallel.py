@@ -30,6 +30,9 @@ def _check(index: ProjectIndex, paths: Sequence[Path]) -> Iterator[FileResult]:
         loaded = index.load(path)
         if loaded is not None:
             yield check_file(loaded, index, named=False)
+            # What other files ask of it is kept; the file itself is not, or thousands of them would not fit.
+            index.entries(path)
+        index.shed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,9 @@ def _work(index: ProjectIndex, paths: Sequence[Path], writing: int) -> None:
     code = 1
     try:
         before = len(index.unreadable)
-        answer = pickle.dumps((list(_check(index, paths)), index.unreadable[before:]))
+        results = list(_check(index, paths))
+        entries = [(path, index.entries(path)) for path in paths]
+        answer = pickle.dumps((results, entries, index.unreadable[before:]), pickle.HIGHEST_PROTOCOL)
         with open(writing, "wb") as stream:
             stream.write(answer)
         code = 0
@@ -83,10 +88,12 @@ def _results(index: ProjectIndex, child: _Child) -> list[FileResult]:
 
     data = child.answer.read()
     try:
-        results, unreadable = pickle.loads(data)
+        results, entries, unreadable = pickle.loads(data)
     except (EOFError, pickle.UnpicklingError):
         # The process was ended from outside, for want of memory say.
         return list(_check(index, child.paths))
+    for path, found in entries:
+        index.learn(path, found)
     index.unreadable += unreadable
     done: list[FileResult] = results
     return done

@@ -36,17 +36,22 @@ def touched_files(index: ProjectIndex, before: Mapping[Path, bytes | None]) -> f
 
 def _users(index: ProjectIndex, names: set[Named]) -> set[str]:
     """Return the files that use one of the names, or something that a file that does defines."""
-    users: dict[Named, list[LoadedFile]] = {}
-    for loaded in index.files():
-        for name in _used(loaded):
-            users.setdefault(name, []).append(loaded)
+    users: dict[Named, list[str]] = {}
+    defined: dict[str, tuple[Named, ...]] = {}
+    for path in index.paths:
+        loaded = index.load(path)
+        if loaded is not None:
+            defined[loaded.file] = tuple(_defines(loaded))
+            for name in _used(loaded):
+                users.setdefault(name, []).append(loaded.file)
+        index.shed()
     found: set[str] = set()
     pending = list(names)
     while pending:
-        for loaded in users.get(pending.pop(), ()):
-            if loaded.file not in found:
-                found.add(loaded.file)
-                pending.extend(_defines(loaded))
+        for file in users.get(pending.pop(), ()):
+            if file not in found:
+                found.add(file)
+                pending.extend(defined[file])
     return found
 
 

@@ -1,6 +1,7 @@
 """The documents of one project as plain data, each file read and parsed when something first asks for it."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tuvl.artifacts.registry import ArtifactRegistry, ArtifactView, prose_artifact, structured_artifact
 from tuvl.errors import UsageError
+from tuvl.project.catalogue import Entry, entries_of
 from tuvl.project.configuration import KIND, ConfigFault, configuration_faults, configurations
 from tuvl.project.hiding import Hiding, may_hide, may_mention
 from tuvl.project.layout import PROJECT_FILE, absolute, is_prose, walk
@@ -19,8 +21,14 @@ from tuvl.source.document import Document
 if TYPE_CHECKING:
     from tuvl.analysis.nodes import NodeFacts, NodeProblem
 
+MOST_PARSED = 100
+"""Parsed files that are kept where many are gone through; a tree takes a hundred times the room of its text."""
+
 MOST_SOUGHT = 200
 """Names that are not found after which no broken files are searched for more of them."""
+
+_SPELT = re.compile(rb"name['\"]?\s*:\s*['\"]?([\w.-]+)")
+_WORD = re.compile(rb"[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,20 +44,26 @@ class NodesView:
 class ProjectIndex:
     """A project on disk. Nothing is read before it is asked for, and nothing is read twice.
 
+    What is parsed is kept until `shed` lets it go; it is parsed again when something asks for it then.
+
     Documents with `enabled: false` are left out of every lookup. Files that cannot be read are left out and named in
     `unreadable`.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = absolute(root)
+        self.state_root = self.root
+        """Where runs keep what they make, `.tuvl` and the files of databases; the root unless that is not to last."""
         self.unreadable: list[str] = []
         """One message for each file or folder that could not be read so far."""
         self._raw: dict[Path, bytes | None] = {}
         self._stood_in: list[Path] = []
         self._loaded: dict[Path, LoadedFile | None] = {}
         self._shown: dict[str, Path] = {}
+        self._entries: dict[Path, tuple[Entry, ...]] = {}
         self._by_kind: dict[str, tuple[Document, ...]] = {}
         self._by_name: dict[str, Mapping[str, Document]] = {}
+        self._places: dict[str, Mapping[str, Path]] = {}
         self.cost_ceiling_usd: float | None = None
         """US dollars that one run of a workflow may cost, for whoever asks the checks for a ceiling."""
         self._hiding: dict[str, tuple[Hiding, ...]] = {}
@@ -70,17 +84,46 @@ class ProjectIndex:
         """Return one file, parsed; `None` when it cannot be read. It need not lie in the project."""
         path = absolute(path)
         if path not in self._loaded:
-            raw = self._read(path)
-            parse = parse_markdown if is_prose(path) else parse_yaml
-            self._loaded[path] = None if raw is None else parse(path, raw)
+            self._loaded[path] = self._parse(path)
         return self._loaded[path]
 
-    def stand_in(self, path: Path, raw: bytes) -> None:
-        """Let these bytes be read in place of a file, as long as nothing has read it."""
+    def _parse(self, path: Path) -> LoadedFile | None:
+        raw = self._read(path)
+        parse = parse_markdown if is_prose(path) else parse_yaml
+        return None if raw is None else parse(path, raw)
+
+    def shed(self) -> None:
+        """Let go of parsed files, the oldest first, when there are many; what stands in for a file stays."""
+        if len(self._loaded) > MOST_PARSED + len(self._stood_in):
+            for path in [path for path in self._loaded if path not in self._stood_in][:-MOST_PARSED]:
+                del self._loaded[path]
+
+    def entries(self, path: Path) -> tuple[Entry, ...]:
+        """Return what a file says of its documents to the rest of the project; nothing when it cannot be read."""
+        path = absolute(path)
+        if path not in self._entries:
+            loaded = self._loaded[path] if path in self._loaded else self._parse(path)
+            self._entries[path] = () if loaded is None else entries_of(loaded)
+        return self._entries[path]
+
+    def catalogue(self) -> Iterator[Entry]:
+        """Yield the entries of all files, in the order of the files."""
+        for path in self.paths:
+            yield from self.entries(path)
+
+    def learn(self, path: Path, entries: tuple[Entry, ...]) -> None:
+        """Take over the entries of a file that another process has parsed."""
+        self._shown[display_name(path)] = path
+        self._entries[path] = entries
+
+    def stand_in(self, path: Path, raw: bytes, *, loaded: LoadedFile | None = None) -> None:
+        """Let these bytes, which parse to `loaded`, be read in place of a file, as long as nothing has read it."""
         path = absolute(path)
         self._shown[display_name(path)] = path
         self._raw[path] = raw
         self._stood_in.append(path)
+        if loaded is not None:
+            self._loaded[path] = loaded
 
     def take_over(self, older: "ProjectIndex", unchanged: Iterable[Path]) -> None:
         """Use what an older index has read and parsed of files, which have not changed since."""
@@ -91,6 +134,8 @@ class ProjectIndex:
                 self._raw[path] = raw
                 if loaded is not None:
                     self._loaded[path] = loaded
+                if path in older._entries:
+                    self._entries[path] = older._entries[path]
 
     def seen(self) -> tuple[Path, ...]:
         """The files that have been read so far."""
@@ -102,9 +147,9 @@ class ProjectIndex:
         return self.load(path) if path is not None else None
 
     def text_of(self, file: str) -> str | None:
-        """Return the text of a file that has been read, by the name messages give it."""
+        """Return the text of a file that something has asked for, by the name messages give it."""
         path = self._shown.get(file)
-        raw = self._raw.get(path) if path is not None else None
+        raw = self._read(path) if path is not None else None
         return None if raw is None else raw.decode("utf-8", "replace").removeprefix("\ufeff")
 
     def relative(self, path: Path) -> str:
@@ -195,14 +240,40 @@ class ProjectIndex:
 
     def find(self, kind: str, name: str) -> Document | None:
         """Return the enabled document of that kind and name; of several, the first."""
-        if kind not in self._by_name:
-            # Files that spell the name out come first, so that one lookup does not parse a whole project.
-            words = (kind.encode(), name.encode())
-            for loaded in self._parsed(lambda path: all(self._mentions(path, word) for word in words)):
-                for document in loaded.documents:
-                    if _is_enabled(document, kind) and _name(document) == name:
-                        return document
-        return self.named(kind).get(name)
+        # Files that spell the name out come first, so that one lookup does not parse a whole project.
+        word = _WORD.match(name.encode())
+        for path in self._spelling.get(word[0], ()) if word is not None else ():
+            document = self._in_file(path, kind, name)
+            if document is not None:
+                return document
+        path_of = self._names(kind).get(name)
+        return None if path_of is None else self._in_file(path_of, kind, name)
+
+    def _in_file(self, path: Path, kind: str, name: str) -> Document | None:
+        loaded = self.load(path) if self._mentions(path, kind.encode()) else None
+        documents = () if loaded is None else loaded.documents
+        return next((each for each in documents if _is_enabled(each, kind) and _name(each) == name), None)
+
+    @cached_property
+    def _spelling(self) -> Mapping[bytes, tuple[Path, ...]]:
+        """Files by the first words of the names that they spell out."""
+        found: dict[bytes, list[Path]] = {}
+        for path in self.paths:
+            raw = None if is_prose(path) else self._read(path)
+            for word in dict.fromkeys(_SPELT.findall(raw)) if raw is not None else ():
+                found.setdefault(word, []).append(path)
+        return {word: tuple(paths) for word, paths in found.items()}
+
+    def _names(self, kind: str) -> Mapping[str, Path]:
+        """Files by the names of their enabled documents of one kind; of a name used twice, the first."""
+        if kind not in self._places:
+            table: dict[str, Path] = {}
+            for path in self.paths:
+                for entry in self.entries(path) if not is_prose(path) and self._mentions(path, kind.encode()) else ():
+                    if entry.kind == kind and entry.enabled and entry.name is not None:
+                        table.setdefault(entry.name, path)
+            self._places[kind] = table
+        return self._places[kind]
 
     def hiding(self, name: str) -> tuple[Hiding, ...]:
         """Return the files with a mistake that may be why no document or artifact of that name is found."""

@@ -1,17 +1,13 @@
 """TV107 duplicate-id."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from tuvl.analysis.steps import WorkflowView, mapping
+from tuvl.analysis.steps import WorkflowView
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
+from tuvl.project.catalogue import Entry, Key
 from tuvl.project.index import ProjectIndex
-from tuvl.source.document import Document
-from tuvl.spec.schema_files import KINDS
 from tuvl.values import KeyPath
-
-Key = tuple[str, str, str]
 
 
 class DuplicateId(Rule):
@@ -42,57 +38,27 @@ class DuplicateId(Rule):
 
     def visit_document(self, subject: Subject) -> Iterator[Finding]:
         """Look for an earlier document of the same file with the same key."""
-        if subject.loaded is None or len(subject.loaded.documents) < 2:
+        loaded, document = subject.loaded, subject.document
+        if loaded is None or len(loaded.documents) < 2:
             return
-        first: dict[Key, Document] = {}
-        for document in subject.loaded.documents:
-            key = _key(document)
-            if key is None:
-                continue
-            if document is subject.document and key in first:
-                yield self._twice(key, first[key], document)
-            first.setdefault(key, document)
+        for entry in subject.project.entries(loaded.path)[document.index : document.index + 1]:
+            if entry.key is not None and entry.first is not None:
+                yield self._twice(entry.key, entry, f"{entry.file}:{entry.first.start.line}")
 
     def visit_project(self, project: ProjectIndex) -> Iterator[Finding]:
         """Look for keys that repeat over the files of the project."""
-        first: dict[Key, Document] = {}
-        for document in _documents(project):
-            key = _key(document)
-            if key is not None and first.setdefault(key, document) is not document:
-                yield self._twice(key, first[key], document)
+        first: dict[Key, Entry] = {}
+        for entry in project.catalogue():
+            if entry.key is not None and (earlier := first.setdefault(entry.key, entry)) is not entry:
+                yield self._twice(entry.key, entry, f"{earlier.file}:{earlier.place.start.line}")
 
-    def _twice(self, key: Key, first: Document, second: Document) -> Finding:
+    def _twice(self, key: Key, entry: Entry, where: str) -> Finding:
         kind, name, version = key
-        place = first.locate(_name_path(first))
         what = f"{kind} {name!r} ({'version ' if kind == 'artifact' else ''}{version})"
-        return self.finding(
-            second,
-            _name_path(second),
-            f"{what} is defined twice, first in {first.file}:{place.start.line}",
+        return self.finding_at(
+            entry.file,
+            entry.place,
+            f"{what} is defined twice, first in {where}",
             hint="rename one, give it another version, or switch it off with `enabled: false`",
+            path=entry.path,
         )
-
-
-def _documents(project: ProjectIndex) -> Iterable[Document]:
-    for views in project.artifacts.values():
-        yield from (view.document for view in views if view.enabled)
-    for kind in KINDS:
-        if kind != "Artifact":
-            yield from project.documents(kind)
-
-
-def _name_path(document: Document) -> KeyPath:
-    return ("metadata", "name") if document.kind is not None else ("name",)
-
-
-def _key(document: Document) -> Key | None:
-    data = mapping(document.data)
-    if data.get("enabled", True) is False:
-        return None
-    head: Mapping[str, Any] = mapping(data.get("metadata")) if document.kind is not None else data
-    name = head.get("name")
-    if not isinstance(name, str):
-        return None
-    if document.kind in (None, "Artifact"):
-        return ("artifact", name, str(head.get("version", 1)))
-    return (str(document.kind), name, str(head.get("schema_version", "v1")))

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.steps import WorkflowView, mapping, text
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule
+from tuvl.project.catalogue import Entry
 from tuvl.project.index import ProjectIndex
-from tuvl.source.document import Document
 
 
 class DuplicateTrigger(Rule):
@@ -21,21 +20,23 @@ class DuplicateTrigger(Rule):
 
     def visit_project(self, project: ProjectIndex) -> Iterator[Finding]:
         """Compare the triggers of all workflows."""
-        first: dict[tuple[str, str], tuple[str, Document]] = {}
-        for document in project.documents("Workflow"):
-            workflow = WorkflowView(mapping(document.data))
-            trigger = mapping(workflow.spec.get("trigger"))
-            path = text(trigger.get("path"))
-            if path is None:
+        first: dict[tuple[str, str], Entry] = {}
+        for entry in project.catalogue():
+            trigger = entry.trigger if entry.enabled else None
+            if trigger is None:
                 continue
-            method = text(trigger.get("method")) or "POST"
-            name, other = first.setdefault((method, path), (workflow.name, document))
-            if other is not document:
-                place = other.locate(("spec", "trigger", "path"))
-                yield self.finding(
-                    document,
-                    ("spec", "trigger", "path"),
-                    f"workflow {workflow.name!r} answers {method} {path!r}, and so does {name!r} "
-                    f"({other.file}:{place.start.line})",
+            method, path = trigger.method, trigger.path
+            other = first.setdefault((method, path), entry)
+            if other is not entry and other.trigger is not None:
+                yield self.finding_at(
+                    entry.file,
+                    trigger.place,
+                    f"workflow {_name(entry)!r} answers {method} {path!r}, and so does {_name(other)!r} "
+                    f"({other.file}:{other.trigger.place.start.line})",
                     hint="give one of them another path or method, or set `enabled: false`",
+                    path=("spec", "trigger", "path"),
                 )
+
+
+def _name(entry: Entry) -> str:
+    return entry.name or "<unnamed>"

@@ -2,9 +2,6 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.references import artifact_references
-from tuvl.analysis.steps import mapping
-from tuvl.artifacts.reference import ArtifactRef
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule
 from tuvl.project.index import ProjectIndex
@@ -38,9 +35,6 @@ class UnusedArtifact(Rule):
 
 
 def _used_names(project: ProjectIndex) -> Iterator[str]:
-    for kind in ("Workflow", "Artifact"):
-        for document in project.documents(kind):
-            for reference in artifact_references(mapping(document.data), kind):
-                read = ArtifactRef.parse(reference.text)
-                if read is not None:
-                    yield read.name
+    for entry in project.catalogue():
+        if entry.enabled:
+            yield from entry.artifacts
