@@ -9,7 +9,7 @@ from tuvl.locking.lock import Entry, Lock, Section
 from tuvl.locking.lock_file import LOCK_NAME
 from tuvl.locking.take import take_lock
 from tuvl.locking.tool_differences import tool_differences
-from tuvl.locking.tools import ToolSchema, locked_tools
+from tuvl.locking.tools import ToolSchema, locked_tools, used_tools
 from tuvl.project.index import ProjectIndex
 from tuvl.values import JsonObject, KeyPath
 
@@ -50,8 +50,25 @@ def drift(
     and those that no workflow calls any more, or that were never locked, are told. Raises `UsageError` for a file that
     cannot be read.
     """
-    known = locked_tools(lock) if mcp_tools is None else mcp_tools
-    return tuple(compare(lock, take_lock(project, mcp_tools=known), project))
+    if mcp_tools is not None:
+        return tuple(compare(lock, take_lock(project, mcp_tools=mcp_tools), project))
+    taken = take_lock(project, mcp_tools=locked_tools(lock))
+    return (*compare(lock, taken, project), *_never_locked(project, lock))
+
+
+def _never_locked(project: ProjectIndex, lock: Lock) -> Iterator[Drift]:
+    told: set[str] = set()
+    for used in used_tools(project):
+        if used.key not in lock.section(Section.TOOLS) and used.key not in told:
+            told.add(used.key)
+            yield Drift(
+                section=Section.TOOLS,
+                name=used.key,
+                kind="new",
+                file=used.document.file,
+                path=used.path,
+                words=f"tool `{used.tool}` of server `{used.server}` is called, and was never locked",
+            )
 
 
 def compare(old: Lock, new: Lock, project: ProjectIndex) -> Iterator[Drift]:

@@ -1,14 +1,17 @@
 """The tools of MCP servers that a project's workflows call, and what a lock keeps of them."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tuvl.analysis.steps import WorkflowView, mapping, text
 from tuvl.artifacts.reference import SCHEME
 from tuvl.locking.lock import Entry, Lock, Section
+from tuvl.locking.masking import without_secrets
 from tuvl.project.index import ProjectIndex
+from tuvl.redaction import redact_json
 from tuvl.source.document import Document
-from tuvl.values import JsonObject, JsonValue, KeyPath
+from tuvl.values import JsonObject, JsonValue, KeyPath, dump_json, sound_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +24,13 @@ class ToolSchema:
 
     @classmethod
     def of(cls, listing: Mapping[str, JsonValue]) -> "ToolSchema":
-        """Read a tool from the list of its server; what has no sound form counts as not said."""
-        description, taken, given = (listing.get(key) for key in ("description", "inputSchema", "outputSchema"))
+        """Read a tool from the list of its server; what has no sound form counts as not said.
+
+        Half characters are replaced, which no file can hold, and secrets that the server was given are masked.
+        """
+        said: dict[str, JsonValue] = {key: listing.get(key) for key in ("description", "inputSchema", "outputSchema")}
+        said = json.loads(sound_text(dump_json(without_secrets(redact_json(said), configuration=False))))
+        description, taken, given = said["description"], said["inputSchema"], said["outputSchema"]
         return cls(
             description=description if isinstance(description, str) else None,
             input_schema=taken if isinstance(taken, dict) else {},

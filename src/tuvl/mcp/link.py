@@ -66,6 +66,13 @@ class ServerLink:
             raise McpFault(message, kind="rejected", sent=True)
         return read_reply(result, output_schema=schema)
 
+    async def tools(self) -> Mapping[str, JsonObject]:
+        """Return the tools of the server by name; raises `McpFault`, or `ConfigError` when it cannot be used here."""
+        _, session = await self._open()
+        if session.tools is None:
+            raise McpFault(f"{self._name} gives no list of its tools", kind="rejected")
+        return dict(session.tools)
+
     def close(self) -> list[asyncio.Task[None]]:
         """Tell every session to end; returns the tasks that are done when they have."""
         for owner in self._owners:

@@ -26,6 +26,10 @@ class Link(Protocol):
         """Call a tool; raises `McpFault` or `ConfigError`."""
         ...
 
+    async def tools(self) -> Mapping[str, JsonObject]:
+        """Return the tools of the server by name, as it lists them; raises `McpFault` or `ConfigError`."""
+        ...
+
     def close(self) -> "Collection[asyncio.Task[None]]":
         """Tell every session to end; returns the tasks that are done when they have."""
         ...
@@ -52,10 +56,11 @@ class McpPool:
         `timeout_s` bounds the call; connecting, when it comes first, has a bound of its own. Raises `McpFault`, and
         `ConfigError` when the server's artifact cannot be used here.
         """
-        link = self._links.get(server.reference)
-        if link is None:
-            link = self._links[server.reference] = self._make(server)
-        return await link.call(tool, arguments, timeout_s=timeout_s)
+        return await self._link(server).call(tool, arguments, timeout_s=timeout_s)
+
+    async def tools(self, server: McpServer) -> Mapping[str, JsonObject]:
+        """Return the tools of a server by name, as it lists them; raises as `call` does."""
+        return await self._link(server).tools()
 
     async def aclose(self) -> None:
         """End every session, in bounded time; no process is left behind, also when this is cancelled."""
@@ -71,6 +76,12 @@ class McpPool:
             left = [task for task in ending if not task.done()]
             if left:
                 await asyncio.wait(left, timeout=CUT_S)
+
+    def _link(self, server: McpServer) -> Link:
+        link = self._links.get(server.reference)
+        if link is None:
+            link = self._links[server.reference] = self._make(server)
+        return link
 
     def _make(self, server: McpServer) -> Link:
         # The SDK takes most of a second to load: only a run that calls a server pays for it.
