@@ -81,7 +81,7 @@ class Engine:
         self.counters = Counters()
         """What was counted over all runs."""
         self._data = DataAccess(environ, lambda: node_source(project))
-        self._store = StoreAccess(str(project.root), settings.database_url)
+        self._store = StoreAccess(str(project.state_root), settings.database_url)
 
     def plan(self, workflow: Document) -> ExecutionPlan:
         """Compile a workflow; raises `ConfigError` for every mistake that `tuvl validate` calls an error."""

@@ -17,7 +17,7 @@ from tuvl.cli.flags import Flags
 from tuvl.cli.reference import reference
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["init", "validate", "explain", "run", "graph", "schema", "bounds", "test", "lock", "mcp"]
+COMMANDS = ["init", "validate", "explain", "run", "graph", "schema", "bounds", "test", "ship", "mcp"]
 FAST = {
     "run": "tuvl.cli.options",
     "validate": "tuvl.cli.validate",

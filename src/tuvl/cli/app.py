@@ -19,12 +19,12 @@ from tuvl.cli.bounds_app import EXAMPLES as BOUNDS_EXAMPLES
 from tuvl.cli.bounds_app import bounds
 from tuvl.cli.flags import Words
 from tuvl.cli.init import DEFAULT_TEMPLATE
-from tuvl.cli.lock_app import EXAMPLES as LOCK_EXAMPLES
-from tuvl.cli.lock_app import lock
 from tuvl.cli.mcp_app import EXAMPLES as MCP_EXAMPLES
 from tuvl.cli.mcp_app import mcp
 from tuvl.cli.misuse import in_our_words
 from tuvl.cli.runs_app import runs
+from tuvl.cli.ship_app import EXAMPLES as SHIP_EXAMPLES
+from tuvl.cli.ship_app import ship
 from tuvl.cli.streams import cannot_write
 from tuvl.cli.test_app import EXAMPLES as TEST_EXAMPLES
 from tuvl.cli.test_app import run_scenarios
@@ -239,7 +239,11 @@ def explain(
 )
 def run(
     workflow: Annotated[
-        str, typer.Argument(metavar="WORKFLOW", help="A workflow file, or the name of a workflow of the project.")
+        str,
+        typer.Argument(
+            metavar="WORKFLOW",
+            help="A workflow file, the name of a workflow of the project, or a bundle of `tuvl ship`.",
+        ),
     ],
     input_: Annotated[
         str | None,
@@ -308,6 +312,14 @@ def run(
     format_: Annotated[
         TextOrJson | None, typer.Option("--format", help="How --dry-run prints the plan. [default: text]")
     ] = None,
+    bundle_workflow: Annotated[
+        str | None,
+        typer.Option("--workflow", metavar="NAME", help="Which workflow of a bundle, where it has several."),
+    ] = None,
+    bundle_digest: Annotated[
+        str | None,
+        typer.Option(metavar="DIGEST", help="Refuse a bundle of another digest than this, as `tuvl ship` printed it."),
+    ] = None,
 ) -> None:
     """Run one workflow and print its result.
 
@@ -333,6 +345,8 @@ def run(
             "--approve": approve,
             "--project": project,
             "--format": format_,
+            "--workflow": bundle_workflow,
+            "--bundle-digest": bundle_digest,
         },
         repeated={"--set": set_, "--model": model},
         switches={"--trace": trace, "--dry-run": dry_run},
@@ -394,7 +408,7 @@ def schema(
 app.add_typer(runs, name="runs")
 app.command(name="bounds", epilog=_block("Examples:", *BOUNDS_EXAMPLES))(bounds)
 app.command(name="test", epilog=_block("Examples:", *TEST_EXAMPLES))(run_scenarios)
-app.command(name="lock", epilog=_block("Examples:", *LOCK_EXAMPLES))(lock)
+app.command(name="ship", epilog=_block("Examples:", *SHIP_EXAMPLES))(ship)
 app.command(name="mcp", epilog=_block("Examples:", *MCP_EXAMPLES))(mcp)
 
 

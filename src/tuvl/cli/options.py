@@ -15,9 +15,10 @@ PlanFormat = Literal["text", "json"]
 ApproveMode = Literal["prompt", "all", "none"]
 
 _VALUES = "--approve --input --events --output --timeout --record --replay --principal --project --format"
+_OF_BUNDLES = "--workflow --bundle-digest"
 FLAGS = Flags(
     command="run",
-    values=frozenset(_VALUES.split()),
+    values=frozenset([*_VALUES.split(), *_OF_BUNDLES.split()]),
     repeated=frozenset({"--set", "--model"}),
     switches=frozenset({"--trace", "--dry-run"}),
     most_arguments=1,
@@ -43,6 +44,10 @@ class RunOptions:
     project: str | None
     dry_run: bool
     format: PlanFormat
+    bundle_workflow: str | None = None
+    """Which workflow of a bundle."""
+    bundle_digest: str | None = None
+    """`sha256:…` that a bundle must have."""
 
 
 def options_of(words: Words) -> RunOptions:
@@ -71,6 +76,8 @@ def options_of(words: Words) -> RunOptions:
         project=words.one("--project"),
         dry_run=dry_run,
         format=cast(PlanFormat, _choice("--format", plan_format or "text", get_args(PlanFormat))),
+        bundle_workflow=words.one("--workflow"),
+        bundle_digest=words.one("--bundle-digest"),
     )
 
 

@@ -2,7 +2,9 @@
 
 import gc
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from tuvl.analysis.reference_faults import called_workflows
 from tuvl.analysis.steps import WorkflowView, mapping
@@ -17,6 +19,7 @@ from tuvl.cli.workflow_file import Located, locate
 from tuvl.errors import TuvlError, UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import environment
+from tuvl.shipping.mark import is_bundle
 from tuvl.source.document import Document
 from tuvl.suggest import did_you_mean
 from tuvl.values import printable_lines
@@ -50,15 +53,36 @@ def run_command(options: RunOptions) -> int:
     check_destination(options.output)
     if options.record is not None:
         check_destination(str(options.record), option="--record")
-    located = locate(options.workflow, project=options.project)
+    with _located(options) as located:
+        return _run_located(options, located)
+
+
+@contextmanager
+def _located(options: RunOptions) -> Iterator[Located]:
+    """Find what is to be run; a bundle is there as long as the block runs."""
+    path = Path(options.workflow)
+    if not is_bundle(path):
+        if options.bundle_workflow is not None or options.bundle_digest is not None:
+            raise UsageError(f"--workflow and --bundle-digest are for bundles, and {options.workflow!r} is none")
+        yield locate(options.workflow, project=options.project)
+        return
+    if options.project is not None:
+        raise UsageError("--project is not for bundles: a bundle is a project of its own")
+    from tuvl.cli.bundle_file import located_in_bundle  # most runs are not of a bundle
+
+    with located_in_bundle(path, workflow=options.bundle_workflow, digest=options.bundle_digest) as located:
+        yield located
+
+
+def _run_located(options: RunOptions, located: Located) -> int:
     report = _check(located)
     document = located.document
     if document is None or report.failed():
         sys.stderr.write(report_text(report, colour=_colour(), least=Severity.ERROR))
         return FINDINGS
     if report.warnings and options.events == "pretty":
-        told = count(report.warnings, "warning")
-        sys.stderr.write(f"tuvl run: {told}; `tuvl validate {document.file}` shows them\n")
+        told, shown = count(report.warnings, "warning"), located.bundle or document.file
+        sys.stderr.write(f"tuvl run: {told}; `tuvl validate {shown}` shows them\n")
     _check_models(options.models, document, located.project)
     # The engine's imports are the larger part of a short run; a file with errors does not pay for them.
     from tuvl.cli.execution import execute

@@ -9,6 +9,7 @@ from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
 from tuvl.project.loading import LoadedFile
+from tuvl.shipping.mark import is_bundle
 from tuvl.source.document import Document
 from tuvl.suggest import did_you_mean
 
@@ -22,6 +23,8 @@ class Located:
     project: ProjectIndex
     file: Path
     document: Document | None
+    bundle: Path | None = None
+    """The bundle that it was taken from, if so; `file` is that, too."""
 
 
 def locate(workflow: str, *, project: str | None) -> Located:
@@ -33,6 +36,9 @@ def locate(workflow: str, *, project: str | None) -> Located:
     if path.is_dir():
         inside = path / "workflows" if (path / "workflows").is_dir() else path
         raise UsageError(f"{workflow!r} is a folder; name a workflow file, e.g. {inside / 'NAME.yaml'}")
+    if is_bundle(path):
+        hint = f"`unzip {workflow}`, and name a file below its folder `project`; `run` and `validate` take bundles"
+        raise UsageError(f"{workflow!r} is a bundle, and this command takes files: {hint}")
     if path.exists() or path.suffix.lower() in _YAML or len(path.parts) > 1:
         return _in_file(path, ProjectIndex(_root(project, path)))
     return _by_name(workflow, ProjectIndex(_root(project, Path.cwd())))

@@ -135,8 +135,8 @@ def _source_of(name: str | None, index: ProjectIndex) -> SourcePlan:
 
 def _source(document: Document, index: ProjectIndex) -> SourcePlan:
     built = build_as(document, DataSource)
-    return SourcePlan(name=built.metadata.name, root=str(index.root), spec=built.spec, file=document.file)
+    return SourcePlan(name=built.metadata.name, root=str(index.state_root), spec=built.spec, file=document.file)
 
 
 def _embedded(index: ProjectIndex) -> SourcePlan:
-    return SourcePlan(name=EMBEDDED, root=str(index.root))
+    return SourcePlan(name=EMBEDDED, root=str(index.state_root))

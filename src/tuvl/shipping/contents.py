@@ -10,6 +10,7 @@ from tuvl.analysis.language_models import DEFAULT_MODEL
 from tuvl.analysis.steps import WorkflowView, mapping, text
 from tuvl.check.referred import referred_files
 from tuvl.errors import UsageError
+from tuvl.locking.lock import LOCK_NAME
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import absolute
 from tuvl.project.loading import LoadedFile, read_file
@@ -17,7 +18,6 @@ from tuvl.project.pyproject import FILE as PYPROJECT
 from tuvl.project.scripts import SCRIPTED
 from tuvl.source.document import Document
 
-LOCK_FILE = "tuvl.lock"
 REQUIREMENTS = "requirements.txt"
 """What the Python nodes of a project need, as pip reads it."""
 
@@ -94,7 +94,7 @@ def collect(project: ProjectIndex, include: Sequence[str] = ()) -> Contents:
     _add_versions(collected)
     _add_scripts(collected)
     node_files = frozenset(collected.add(path) for path in _node_files(workflows, project))
-    for name in (LOCK_FILE, *([REQUIREMENTS] if node_files else [])):
+    for name in (LOCK_NAME, *([REQUIREMENTS] if node_files else [])):
         if os.path.lexists(project.root / name):
             collected.add(project.root / name)
     if project.tool_table is not None:

@@ -1,5 +1,6 @@
 """What a project must pass before it is shipped: the checks, its scenarios, its lock."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Literal
 
 from tuvl.check.finding import Finding, Report, Severity
 from tuvl.check.runner import check_paths
+from tuvl.check.shipped import ship_findings
+from tuvl.locking.lock import LOCK_NAME
 from tuvl.project.index import ProjectIndex
 from tuvl.scenarios.run import Outcome, run_scenarios
 from tuvl.scenarios.scenario import find_scenarios
@@ -14,8 +17,8 @@ from tuvl.values import JsonObject
 
 SECRET_IN_TEXT = "TV701"
 """A finding that stops a release however little it weighs: whoever has the bundle would have the secret."""
-_PRODUCTION = ("TV801", "TV802", "TV803", "TV804", "TV805")
-"""Findings that are errors in a strict release."""
+_PRODUCTION = ("TV801", "TV802")
+"""Findings of the checks that are errors in a strict release; those of the lock gate are so by themselves."""
 
 Verdict = Literal["passed", "warned", "failed"]
 
@@ -62,6 +65,22 @@ def check_gate(root: Path, *, strict: bool, jobs: int = 1) -> Gate:
 def _weighed(finding: Finding, *, strict: bool) -> Finding:
     strictly = strict and finding.code in _PRODUCTION and finding.severity is Severity.WARNING
     return replace(finding, severity=Severity.ERROR) if strictly else finding
+
+
+def lock_gate(project: ProjectIndex, *, strict: bool) -> Gate:
+    """Compare the project with its lock, and look at what only matters when a project leaves the house."""
+    findings = ship_findings(project, strict=strict)
+    texts = {file: project.text_of(file) or "" for file in {finding.file for finding in findings}}
+    report = Report.of(findings, files=len(texts), texts=texts)
+    there = os.path.lexists(project.root / LOCK_NAME)
+    failed = report.failed(strict=strict) or report.broken
+    return Gate(
+        name="lock",
+        verdict="failed" if failed else "warned" if report.warnings else "passed",
+        said=_counted(report),
+        counts={"lock": there, "errors": report.errors, "warnings": report.warnings, "notes": report.notes},
+        report=report,
+    )
 
 
 def _counted(report: Report) -> str:
