@@ -19,6 +19,10 @@ from tuvl.cli.bounds_app import EXAMPLES as BOUNDS_EXAMPLES
 from tuvl.cli.bounds_app import bounds
 from tuvl.cli.flags import Words
 from tuvl.cli.init import DEFAULT_TEMPLATE
+from tuvl.cli.lock_app import EXAMPLES as LOCK_EXAMPLES
+from tuvl.cli.lock_app import lock
+from tuvl.cli.lsp_app import EXAMPLES as LSP_EXAMPLES
+from tuvl.cli.lsp_app import lsp
 from tuvl.cli.mcp_app import EXAMPLES as MCP_EXAMPLES
 from tuvl.cli.mcp_app import mcp
 from tuvl.cli.misuse import in_our_words
@@ -409,7 +413,9 @@ app.add_typer(runs, name="runs")
 app.command(name="bounds", epilog=_block("Examples:", *BOUNDS_EXAMPLES))(bounds)
 app.command(name="test", epilog=_block("Examples:", *TEST_EXAMPLES))(run_scenarios)
 app.command(name="ship", epilog=_block("Examples:", *SHIP_EXAMPLES))(ship)
+app.command(name="lock", epilog=_block("Examples:", *LOCK_EXAMPLES))(lock)
 app.command(name="mcp", epilog=_block("Examples:", *MCP_EXAMPLES))(mcp)
+app.command(name="lsp", epilog=_block("Examples:", *LSP_EXAMPLES))(lsp)
 
 
 def main(argv: Sequence[str]) -> int:
