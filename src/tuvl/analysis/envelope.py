@@ -4,13 +4,15 @@ Everything here is an upper bound. What the file leaves open is unbounded, what 
 say what is missing.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from tuvl.analysis.agent_envelope import AgentEnvelope
 from tuvl.analysis.amount import NOTHING, Amount, exactly, unknown
 from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.language_models import Lookup, positive, whole
-from tuvl.analysis.measure import MEASURES, Figure, Measure
+from tuvl.analysis.measure import EXPECTED, PROVED, Figure, Measure
 from tuvl.analysis.run_bounds import run_bounds
 from tuvl.analysis.run_paths import run_paths
 from tuvl.analysis.scope import Scope, Waits
@@ -51,13 +53,22 @@ class Worst:
     agents: tuple[AgentWorst, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Envelope:
-    """The worst case of one workflow in both figures."""
+    """The worst case of one workflow, each figure reckoned when it is asked for."""
 
     workflow: str
-    proved: Worst
-    expected: Worst
+    reckon: Callable[[Measure], Worst]
+
+    @cached_property
+    def proved(self) -> Worst:
+        """What no run exceeds."""
+        return self.reckon(PROVED)
+
+    @cached_property
+    def expected(self) -> Worst:
+        """What a run uses at most when texts and models are of the ordinary kind."""
+        return self.reckon(EXPECTED)
 
 
 def envelope(
@@ -69,11 +80,12 @@ def envelope(
     lookup: Lookup = table_entry,
 ) -> Envelope:
     """Reckon the worst case of a workflow."""
-    proved, expected = (
-        _Reckoning(_scope(workflow, project, measure, waits or Waits(), lookup), graph).run().worst
-        for measure in MEASURES
-    )
-    return Envelope(workflow=workflow.name, proved=proved, expected=expected)
+    waits = waits or Waits()
+
+    def reckon(measure: Measure) -> Worst:
+        return _Reckoning(_scope(workflow, project, measure, waits, lookup), graph).run().worst
+
+    return Envelope(workflow=workflow.name, reckon=reckon)
 
 
 def agent_envelope(

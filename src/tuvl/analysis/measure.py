@@ -61,5 +61,3 @@ EXPECTED = Measure(
     mask_growth=1,
 )
 """About four characters a token, most of them of one byte, and no call has to be made again."""
-
-MEASURES = (PROVED, EXPECTED)
