@@ -12,27 +12,30 @@ from tuvl.errors import UsageError
 
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 TIMEOUT_S = 60.0
+CHANGED_SINCE = "--changed-since"
 
 
-class _GitError(UsageError):
+class GitError(UsageError):
     """git ended with a failure; the text is the first line it said."""
 
 
-def commit_of(folder: Path, ref: str) -> str:
-    """Return the digest of the commit that a name stands for.
+def commit_of(folder: Path, ref: str, *, asked: str = CHANGED_SINCE) -> str:
+    """Return the digest of the commit that a name stands for; `asked` is how messages call what named it.
 
     Raises `UsageError` when the folder is in no repository, when there is no such commit, and when there is no git.
     """
     try:
-        _git(folder, "rev-parse", "--is-inside-work-tree")
-    except _GitError as error:
-        hint = "it works inside a git repository; leave it out to check everything"
-        raise UsageError(f"--changed-since: {str(folder)!r} is in no git repository ({error}); {hint}") from None
+        git(folder, "rev-parse", "--is-inside-work-tree", asked=asked)
+    except GitError as error:
+        hint = "it works inside a git repository"
+        hint += "; leave it out to check everything" if asked == CHANGED_SINCE else ""
+        raise UsageError(f"{asked}: {str(folder)!r} is in no git repository ({error}); {hint}") from None
     try:
-        found = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-    except _GitError:
+        words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        found = git(folder, *words, asked=asked)
+    except GitError:
         hint = "name a commit, a tag or a branch, e.g. origin/main; a shallow clone must fetch it first"
-        raise UsageError(f"--changed-since: there is no commit {ref!r}; {hint}") from None
+        raise UsageError(f"{asked}: there is no commit {ref!r}; {hint}") from None
     return found.decode("ascii").strip()
 
 
@@ -42,8 +45,8 @@ def changed_paths(folder: Path, commit: str) -> tuple[str, ...]:
     Names are relative to the folder, with `/`.
     """
     against = ("--no-ext-diff", "--no-textconv", "--no-renames", "--relative", "--name-only", "-z")
-    edited = _git(folder, "diff", *against, commit, "--", ".")
-    new = _git(folder, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    edited = git(folder, "diff", *against, commit, "--", ".")
+    new = git(folder, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
     names = {_name(raw) for output in (edited, new) for raw in output.split(b"\0") if raw}
     return tuple(sorted(names))
 
@@ -54,7 +57,7 @@ def old_texts(folder: Path, commit: str, names: Sequence[str]) -> Mapping[str, b
     if not asked:
         return {}
     lines = "".join(f"{commit}:./{name}\n" for name in asked).encode("utf-8", "surrogateescape")
-    return dict(_batch(_git(folder, "cat-file", "--batch", given=lines), asked))
+    return dict(_batch(git(folder, "cat-file", "--batch", given=lines), asked))
 
 
 def _batch(output: bytes, asked: Iterable[str]) -> Iterable[tuple[str, bytes]]:
@@ -71,7 +74,8 @@ def _batch(output: bytes, asked: Iterable[str]) -> Iterable[tuple[str, bytes]]:
             at += size + 1
 
 
-def _git(folder: Path, *words: str, given: bytes = b"") -> bytes:
+def git(folder: Path, *words: str, given: bytes = b"", asked: str = CHANGED_SINCE) -> bytes:
+    """Run git and return what it printed; raises `GitError` when it fails, `UsageError` when it cannot be run."""
     try:
         done = subprocess.run(
             ["git", *_QUIET, *words],
@@ -82,12 +86,12 @@ def _git(folder: Path, *words: str, given: bytes = b"") -> bytes:
             check=False,
         )
     except FileNotFoundError:
-        raise UsageError("--changed-since needs git, which is not installed or not on the PATH") from None
+        raise UsageError(f"{asked} needs git, which is not installed or not on the PATH") from None
     except subprocess.TimeoutExpired:
-        raise UsageError(f"--changed-since: git gave no answer in {TIMEOUT_S:.0f} seconds") from None
+        raise UsageError(f"{asked}: git gave no answer in {TIMEOUT_S:.0f} seconds") from None
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise _GitError(said[0] if said else f"`git {words[0]}` ended with {done.returncode}")
+        raise GitError(said[0] if said else f"`git {words[0]}` ended with {done.returncode}")
     return done.stdout
 
 
