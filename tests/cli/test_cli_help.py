@@ -17,7 +17,7 @@ from tuvl.cli.flags import Flags
 from tuvl.cli.reference import reference
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["init", "validate", "explain", "run", "graph", "schema", "bounds", "test", "ship", "lock", "mcp", "lsp"]
+COMMANDS = ["init", "validate", "explain", "run", "schema", "graph", "bounds", "test", "ship", "lock", "mcp", "lsp"]
 FAST = {
     "run": "tuvl.cli.options",
     "validate": "tuvl.cli.validate",
@@ -80,7 +80,7 @@ def test_every_option_says_what_it_does(command: str) -> None:
         (["validate", "--strickt"], "did you mean '--strict'?"),
         (["graph", "--fromat", "dot", "f.yaml"], "--format"),
         (["graph"], "WORKFLOW"),
-        (["graph", "f.yaml", "--format", "svg"], "svg"),
+        (["graph", "f.yaml", "--format", "png"], "png"),
         (["run"], "name a workflow"),
         (["init", "--template", "minimale"], "did you mean 'minimal'?"),
         (["init", "--template", "zzz"], "there are support, data, minimal"),

@@ -20,7 +20,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["graph", "greet", "--format", "svg"], "tuvl graph: --format does not take 'svg'; it takes mermaid, dot"),
+        (
+            ["graph", "greet", "--format", "png"],
+            "tuvl graph: --format does not take 'png'; it takes mermaid, dot, svg, html",
+        ),
         (["graph", "greet", "--format", "dott"], "tuvl graph: --format does not take 'dott'; did you mean 'dot'?"),
         (["graph", "greet", "--out", "x"], "tuvl graph: `tuvl graph` has no option '--out'; did you mean '--output'?"),
         (["runs", "show", "--fromat", "x"], "tuvl runs show: `tuvl runs show` has no option '--fromat'"),

@@ -18,6 +18,8 @@ import tuvl
 from tuvl.cli.bounds_app import EXAMPLES as BOUNDS_EXAMPLES
 from tuvl.cli.bounds_app import bounds
 from tuvl.cli.flags import Words
+from tuvl.cli.graph_app import EXAMPLES as GRAPH_EXAMPLES
+from tuvl.cli.graph_app import graph
 from tuvl.cli.init import DEFAULT_TEMPLATE
 from tuvl.cli.lock_app import EXAMPLES as LOCK_EXAMPLES
 from tuvl.cli.lock_app import lock
@@ -89,13 +91,6 @@ class ReportFormat(StrEnum):
     SARIF = "sarif"
     GITHUB = "github"
     JUNIT = "junit"
-
-
-class GraphFormat(StrEnum):
-    """Choices of `tuvl graph --format`."""
-
-    MERMAID = "mermaid"
-    DOT = "dot"
 
 
 def _version(wanted: bool) -> None:
@@ -367,33 +362,6 @@ def _given(
     return {**given, **lists, **{name: () for name, on in switches.items() if on}}
 
 
-@app.command(
-    epilog=_block(
-        "Examples:",
-        "tuvl graph workflows/triage.yaml",
-        "tuvl graph triage --format dot | dot -Tsvg -o triage.svg",
-    )
-)
-def graph(
-    workflow: Annotated[
-        str, typer.Argument(metavar="WORKFLOW", help="A workflow file, or the name of a workflow of the project.")
-    ],
-    format_: Annotated[
-        GraphFormat, typer.Option("--format", help="Mermaid, or the language of Graphviz.")
-    ] = GraphFormat.MERMAID,
-    output: Annotated[str | None, typer.Option(metavar="FILE", help="Write to FILE instead of stdout.")] = None,
-    project: Project = None,
-) -> None:
-    """Draw a workflow as Mermaid or Graphviz text.
-
-    The picture has the steps, where each exit leads, and the tools of agents (dashed). A file with errors is drawn as
-    far as it can be; a step that is not there shows as such.
-    """
-    from tuvl.cli.graph import graph as draw
-
-    raise typer.Exit(draw(workflow, format=format_.value, output=output, project=project))
-
-
 @app.command(epilog=_block("Examples:", "tuvl schema Workflow", "tuvl schema --output tuvl.schema.json"))
 def schema(
     kind: Annotated[
@@ -410,6 +378,7 @@ def schema(
 
 
 app.add_typer(runs, name="runs")
+app.command(name="graph", epilog=_block("Examples:", *GRAPH_EXAMPLES))(graph)
 app.command(name="bounds", epilog=_block("Examples:", *BOUNDS_EXAMPLES))(bounds)
 app.command(name="test", epilog=_block("Examples:", *TEST_EXAMPLES))(run_scenarios)
 app.command(name="ship", epilog=_block("Examples:", *SHIP_EXAMPLES))(ship)

@@ -1,34 +1,64 @@
 """`tuvl graph`: draws a workflow."""
 
 import sys
+from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from tuvl.analysis.picture import picture_of
-from tuvl.analysis.steps import WorkflowView, mapping
+from tuvl.analysis.scope import Waits
+from tuvl.check.runner import report_on
 from tuvl.cli.dot import dot
 from tuvl.cli.mermaid import mermaid
 from tuvl.cli.output import check_destination, deliver
 from tuvl.cli.workflow_file import locate
+from tuvl.drawing.notes import notes_of
+from tuvl.drawing.page import page
+from tuvl.drawing.sheet import Sheet, sheet_of
+from tuvl.drawing.svg import svg
+from tuvl.settings import load_settings
 from tuvl.values import printable_lines
 
-GraphFormat = Literal["mermaid", "dot"]
+GraphFormat = Literal["mermaid", "dot", "svg", "html"]
 
 
-def graph(workflow: str, *, format: GraphFormat, output: str | None, project: str | None) -> int:
-    """Draw the workflow that a file or a name means; returns the exit code."""
-    check_destination(output)
-    located = locate(workflow, project=project)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphOptions:
+    """What the command line says."""
+
+    workflow: str
+    format: GraphFormat
+    findings: bool = True
+    output: str | None = None
+    project: str | None = None
+
+
+def graph(options: GraphOptions) -> int:
+    """Draw the workflow that a file or a name means; returns the exit code. Raises `UsageError`."""
+    check_destination(options.output)
+    located = locate(options.workflow, project=options.project)
     if located.document is None:
         sys.stderr.write(
             f"tuvl: {str(located.file)!r} cannot be read as YAML; `tuvl validate {located.file}` says why\n"
         )
         return 1
-    picture = picture_of(WorkflowView(mapping(located.document.data)), located.project)
-    match format:
+    settings = load_settings()
+    sheet = sheet_of(
+        located.document,
+        located.project,
+        waits=Waits(tool_s=settings.agent_tool_timeout_s, judge_s=settings.agent_judge_timeout_s),
+        findings=report_on(located.document, located.project).findings if options.findings else None,
+    )
+    return 0 if deliver(_drawn(sheet, options.format), options.output) else 1
+
+
+def _drawn(sheet: Sheet, form: GraphFormat) -> str:
+    match form:
         case "mermaid":
-            text = mermaid(picture)
+            return printable_lines(mermaid(sheet.picture, notes_of(sheet)))
         case "dot":
-            text = dot(picture)
+            return printable_lines(dot(sheet.picture, notes_of(sheet)))
+        case "svg":
+            return svg(sheet)
+        case "html":
+            return page(sheet)
         case _:
-            assert_never(format)
-    return 0 if deliver(printable_lines(text), output) else 1
+            assert_never(form)

@@ -1,39 +1,89 @@
 """A workflow's picture as Mermaid text, which GitHub, GitLab and most wikis draw."""
 
 import json
+import re
+from collections.abc import Iterator, Mapping
 
 from tuvl.analysis.picture import Arrow, Node, Picture
+from tuvl.drawing.notes import NO_NOTES, Note
+from tuvl.values import printable
 
 # Opening and closing brackets of a node, by step kind; other kinds are plain boxes.
 _BRACKETS = {
     "Agent": ("([", "])"),
-    "Router": ("{", "}"),
+    "Router": ("{{", "}}"),
     "APICall": ("[[", "]]"),
     "MCP": ("[[", "]]"),
+    "ModelOp": ("[(", ")]"),
     "HumanInTheLoop": ("[/", "/]"),
-    "Response": ("[", "]"),
+    "Workflow": ("[[", "]]"),
+    "Response": ("(", ")"),
 }
 _BOX = ("[", "]")
-_ESCAPES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;", "\\": "#92;", "|": "#124;"}
+# What Mermaid reads as markup, as a directive or as a formula even inside of quotes.
+_ESCAPES = {each: f"#{ord(each)};" for each in '#"<>&`\\|{}*~$%@'}
+_EMPHASIS = re.compile(r"_(?![A-Za-z0-9])|(?<![A-Za-z0-9;])_")
 _STYLES = (
     "classDef aside stroke-dasharray: 4 3",
     "classDef missing stroke:#c00,color:#c00,stroke-dasharray: 2 2",
+    "classDef error stroke:#b91c1c,stroke-width:4px",
+    "classDef warning stroke:#b45309,stroke-width:3px",
+    "classDef note stroke:#0369a1,stroke-width:3px",
 )
 
 
-def mermaid(picture: Picture) -> str:
-    """Write a picture as a Mermaid flowchart."""
-    lines = ["---", f"title: {json.dumps(picture.title)}", "---", "flowchart TD"]
-    lines += [f"  {_node(node)}" for node in picture.nodes]
+def mermaid(picture: Picture, notes: Mapping[str, Note] = NO_NOTES) -> str:
+    """Write a picture as a Mermaid flowchart; `notes` are lines for the boxes of its steps, by the key of the node."""
+    lines = ["---", f"title: {json.dumps(_title(picture.title))}", "---", "flowchart TD"]
+    lines += _grouped(picture, notes)
     lines += [f"  {_arrow(arrow)}" for arrow in picture.arrows]
     lines += [f"  {style}" for style in _STYLES]
-    aside = [node.key for node in picture.nodes if node.off_spine]
-    missing = [node.key for node in picture.nodes if node.shape == "missing"]
-    lines += [f"  class {','.join(keys)} {name}" for name, keys in (("aside", aside), ("missing", missing)) if keys]
+    lines += _classes(picture, notes)
     return "\n".join(lines) + "\n"
 
 
-def _node(node: Node) -> str:
+def _grouped(picture: Picture, notes: Mapping[str, Note]) -> Iterator[str]:
+    """The nodes; what a step has at its side is framed together, where it is first met."""
+    held: dict[str, list[Node]] = {}
+    for node in picture.nodes:
+        if node.group:
+            held.setdefault(node.group, []).append(node)
+    for node in picture.nodes:
+        if node.group:
+            continue
+        yield f"  {_node(node, notes)}"
+    names = {node.key: node.label for node in picture.nodes}
+    for owner, nodes in held.items():
+        yield f'  subgraph of_{owner}["at the side of {_escape(names[owner])}"]'
+        yield from (f"    {_node(node, notes)}" for node in nodes)
+        yield "  end"
+
+
+def _classes(picture: Picture, notes: Mapping[str, Note]) -> Iterator[str]:
+    looks: dict[str, list[str]] = {}
+    for node in picture.nodes:
+        worst = notes[node.key].worst if node.key in notes else None
+        if node.off_spine:
+            looks.setdefault("aside", []).append(node.key)
+        if node.shape == "missing":
+            looks.setdefault("missing", []).append(node.key)
+        if worst is not None:
+            looks.setdefault(worst.value, []).append(node.key)
+    for name, keys in sorted(looks.items()):
+        yield f"  class {','.join(keys)} {name}"
+    for name, found in (
+        (
+            "stroke:#9aa4b2,stroke-dasharray: 5 3",
+            [arrow.failing and arrow.style == "route" for arrow in picture.arrows],
+        ),
+        ("stroke:#b91c1c,stroke-dasharray: 2 3", [arrow.style == "fault" for arrow in picture.arrows]),
+    ):
+        numbers = [str(number) for number, is_so in enumerate(found) if is_so]
+        if numbers:
+            yield f"  linkStyle {','.join(numbers)} {name}"
+
+
+def _node(node: Node, notes: Mapping[str, Note]) -> str:
     match node.shape:
         case "start" | "end":
             return f'{node.key}(("{node.label}"))'
@@ -41,7 +91,9 @@ def _node(node: Node) -> str:
             return f'{node.key}["{_escape(node.label)}<br/>not there"]'
         case "step":
             opening, closing = _BRACKETS.get(node.kind.partition(",")[0], _BOX)
-            return f'{node.key}{opening}"{_escape(node.label)}<br/>{_escape(node.kind)}"{closing}'
+            more = notes[node.key].lines if node.key in notes else ()
+            lines = "<br/>".join(map(_escape, (node.label, node.kind, *more)))
+            return f'{node.key}{opening}"{lines}"{closing}'
 
 
 def _arrow(arrow: Arrow) -> str:
@@ -51,5 +103,14 @@ def _arrow(arrow: Arrow) -> str:
     return f"{arrow.source} {line}{label} {arrow.target}"
 
 
+def _title(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
 def _escape(text: str) -> str:
-    return "".join(_ESCAPES.get(character, character) for character in " ".join(text.split()))
+    # Two dollar signs would be a formula, escaped or not.
+    plain = printable(" ".join(text.split())).replace("$$", "$ $").replace("$$", "$ $") or " "
+    escaped = "".join(_ESCAPES.get(character, character) for character in plain[1:])
+    # Underscores around a word are emphasis, and some beginnings are a list or a heading.
+    first = plain[0] if plain[0].isascii() and plain[0].isalpha() else f"#{ord(plain[0])};"
+    return first + _EMPHASIS.sub("#95;", escaped)

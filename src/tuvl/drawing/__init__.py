@@ -1,0 +1,1 @@
+"""Drawings of workflows as SVG and as a page: what is shown, where it stands, and how it is written down."""
