@@ -23,29 +23,13 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A position of a file, and the project around it."""
+class Facts:
+    """What is known of one document of a project; kept as long as neither changes."""
 
-    buffer: Buffer
-    loaded: LoadedFile
-    """The file, as far as it can be read."""
-    position: Position
+    document: Document
+    kind: str | None
+    """The kind whose schema the document is held against."""
     index: ProjectIndex
-
-    @cached_property
-    def document(self) -> Document | None:
-        """The document that the position is in."""
-        return document_at(self.loaded, self.position)
-
-    @property
-    def kind(self) -> str | None:
-        """The kind whose schema the document is held against."""
-        return None if self.document is None else kind_of(self.loaded, self.document)
-
-    @cached_property
-    def spot(self) -> Spot | None:
-        """What stands at the position."""
-        return None if self.document is None else spot_at(self.document, self.position)
 
     @cached_property
     def workflow(self) -> WorkflowView | None:
@@ -67,15 +51,51 @@ class Asked:
         """Context key → the places of the workflow that set it."""
         return {} if self.workflow is None else setters_of(self.workflow, self.index)
 
+    @cached_property
+    def names(self) -> tuple[Name, ...]:
+        """All names of the document."""
+        return tuple(names_in(self.document.data, self.kind))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A position of a file, and the project around it."""
+
+    buffer: Buffer
+    position: Position
+    index: ProjectIndex
+    facts: Facts | None
+    """The document that the position is in; `None` where there is none."""
+
+    @property
+    def document(self) -> Document | None:
+        """The document that the position is in."""
+        return None if self.facts is None else self.facts.document
+
+    @property
+    def kind(self) -> str | None:
+        """The kind whose schema the document is held against."""
+        return None if self.facts is None else self.facts.kind
+
+    @property
+    def workflow(self) -> WorkflowView | None:
+        """The document as a workflow, when it is one."""
+        return None if self.facts is None else self.facts.workflow
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """All names of the document."""
+        return () if self.facts is None else self.facts.names
+
+    @cached_property
+    def spot(self) -> Spot | None:
+        """What stands at the position."""
+        return None if self.document is None else spot_at(self.document, self.position)
+
     @property
     def step(self) -> StepView | None:
         """The step that the position is in."""
         return None if self.workflow is None or self.spot is None else step_at(self.workflow, self.spot)
-
-    @cached_property
-    def names(self) -> tuple[Name, ...]:
-        """All names of the document."""
-        return () if self.document is None else tuple(names_in(self.document.data, self.kind))
 
     @cached_property
     def name(self) -> Name | None:

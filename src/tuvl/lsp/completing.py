@@ -12,7 +12,7 @@ from tuvl.analysis.parameters import tool_uses
 from tuvl.analysis.signals import BUILT_IN_NODES, possible_signals
 from tuvl.analysis.steps import END, StepView, WorkflowView, mapping
 from tuvl.artifacts.reference import SITE_TYPES
-from tuvl.lsp.asked import Asked, workflow_of
+from tuvl.lsp.asked import Asked, Facts, document_at, kind_of, workflow_of
 from tuvl.lsp.hovering import key_page, page_of_name
 from tuvl.lsp.names import Name, Role
 from tuvl.lsp.overlay import Buffer
@@ -145,7 +145,10 @@ def _with_mark(buffer: Buffer, position: Position, line: str, index: ProjectInde
         if found is None:
             return None
         loaded = found
-    asked = Asked(buffer, loaded, Position(position.line, line.index(MARK) + 1), index)
+    at = Position(position.line, line.index(MARK) + 1)
+    document = document_at(loaded, at)
+    facts = None if document is None else Facts(document, kind_of(loaded, document), index)
+    asked = Asked(buffer, at, index, facts)
     return asked if asked.spot is not None and asked.spot.is_scalar else None
 
 
@@ -268,10 +271,10 @@ def _keys(asked: Asked, typed: str) -> Iterator[Offer]:
 
 def _there(asked: Asked, step: StepView) -> tuple[frozenset[str], frozenset[str]]:
     """The keys that are there whenever a step runs, and those that are there on some way."""
-    flow = asked.keys
+    flow = asked.facts.keys if asked.facts else None
     places = [] if flow is None else [place for place in flow.graph.places if place.step.id == step.id]
     if flow is None or not places:
-        return frozenset(), frozenset(asked.setters)
+        return frozenset(), frozenset(asked.facts.setters if asked.facts else ())
     sure: set[str] | None = None
     maybe: set[str] = set()
     for place in places:

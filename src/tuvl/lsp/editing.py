@@ -8,7 +8,7 @@ from lsprotocol import types
 from pygls import uris
 
 from tuvl.check.finding import Finding
-from tuvl.lsp.asked import Asked
+from tuvl.lsp.asked import Asked, Facts, document_at, kind_of
 from tuvl.lsp.overlay import Buffer
 from tuvl.lsp.session import Checked, ProjectSession
 from tuvl.lsp.showing import diagnostic
@@ -16,6 +16,7 @@ from tuvl.lsp.targets import Target
 from tuvl.lsp.text import UTF16, EditorText
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import absolute, find_root
+from tuvl.source.document import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Editing:
         self.sessions: dict[Path, ProjectSession] = {}
         self.shown: dict[Path, dict[str, Shown]] = {}
         """Project root → what is shown of it, by URI."""
+        self._kept: tuple[Buffer | None, ProjectIndex | None, dict[int, Facts]] = (None, None, {})
 
     # ---- texts -------------------------------------------------------------------------------------------------
 
@@ -83,7 +85,18 @@ class Editing:
 
     def asked(self, buffer: Buffer, position: types.Position) -> Asked:
         """A position of an open text, ready to be asked about."""
-        return Asked(buffer, buffer.readable, buffer.content.from_position(position), self.index_for(buffer))
+        place, index = buffer.content.from_position(position), self.index_for(buffer)
+        document = document_at(buffer.readable, place)
+        return Asked(buffer, place, index, None if document is None else self._facts(buffer, document, index))
+
+    def _facts(self, buffer: Buffer, document: Document, index: ProjectIndex) -> Facts:
+        """What is known of a document; of the text that was asked about last it is kept."""
+        if self._kept[0] is not buffer or self._kept[1] is not index:
+            self._kept = (buffer, index, {})
+        kept = self._kept[2]
+        if document.index not in kept:
+            kept[document.index] = Facts(document, kind_of(buffer.readable, document), index)
+        return kept[document.index]
 
     # ---- places ------------------------------------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ def _step(name: Name, asked: Asked) -> str | None:
     step = workflow.by_id.get(name.text) if workflow is not None else None
     if workflow is None or step is None:
         return None
-    graph = asked.graph if name.workflow is None else route_graph(workflow, asked.index)
+    graph = asked.facts.graph if name.workflow is None and asked.facts else route_graph(workflow, asked.index)
     return None if graph is None else step_page(step, graph, asked.index)
 
 
@@ -91,7 +91,7 @@ def _signal(name: Name, asked: Asked) -> str | None:
 
 def key_page(key: str, workflow: WorkflowView, asked: Asked) -> str:
     """A context key: who sets it."""
-    lines = [_setter(path, workflow) for path in asked.setters.get(key, ())]
+    lines = [_setter(path, workflow) for path in (asked.facts.setters.get(key, ()) if asked.facts else ())]
     if key == "args":
         lines.append("- the call: the arguments that the caller gives")
     if not lines:

@@ -1,6 +1,7 @@
 """The language server: the editor's requests to the functions that answer them, over stdin and stdout."""
 
 import asyncio
+import gc
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -44,6 +45,8 @@ def serve(version: str, stdin: BinaryIO, stdout: BinaryIO) -> int:
     server = LanguageServer("tuvl", version)
     handlers = _Handlers(server)
     handlers.register()
+    # Parsed files are many objects and live long; looking through them for garbage would take most of the time.
+    gc.set_threshold(200_000, 50, 100)
     server.start_io(stdin, stdout)
     return 0 if handlers.was_told or not handlers.exits else 1
 

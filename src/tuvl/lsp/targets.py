@@ -43,7 +43,7 @@ def _targets(name: Name, asked: Asked) -> Iterator[Target]:
             if node is not None:
                 yield Target(node.file, Range.at(node.line, 1))
         case "key" if document is not None and asked.workflow is not None:
-            for path in asked.setters.get(name.text, ()):
+            for path in asked.facts.setters.get(name.text, ()) if asked.facts else ():
                 yield Target(document.file, document.locate(path, key=path[-1] == name.text))
         case "signal" if document is not None:
             made = (one for one in asked.names if one.role == "signal" and one.step == name.step and not one.at_key)
