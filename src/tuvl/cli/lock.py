@@ -53,7 +53,7 @@ def lock(options: LockOptions) -> int:
     now = take_lock(project, mcp_tools=tools)
     changed = tuple(compare(earlier, now, project)) if earlier is not None else ()
     if damage is not None:
-        _say(f"the earlier lock was not read: {damage}")
+        _say(f"the earlier lock is written over: {damage}")
     written = write_lock(root, now)
     delivered = _deliver(changed, options, first=earlier is None)
     _say(_summary(project, now, changed, written=written, first=earlier is None))
@@ -129,7 +129,10 @@ def _tools(
     try:
         return ask_servers(project, used, environ=environment(), timeout_s=timeout_s)
     except ConfigError as error:
-        raise ConfigError(f"{error}; {LOCK_NAME} is as it was, and --offline keeps the tools in it") from None
+        kept = (
+            f"{LOCK_NAME} is as it was; --offline keeps the tools that are in it" if earlier else "nothing was locked"
+        )
+        raise ConfigError(f"{error}\n  {kept}") from None
 
 
 def _deliver(found: Sequence[Drift], options: LockOptions, *, first: bool) -> bool:

@@ -95,14 +95,18 @@ def _in_list(old: Sequence[JsonValue], new: Sequence[JsonValue], place: _Place) 
 
 
 def _in_plain_list(old: Sequence[JsonValue], new: Sequence[JsonValue], place: _Place) -> Iterator[Difference]:
-    before, after = [value_text(entry) for entry in old], [value_text(entry) for entry in new]
-    gone, come = [name for name in before if name not in after], [name for name in after if name not in before]
+    before, after = {canonical(entry): entry for entry in old}, {canonical(entry): entry for entry in new}
+    gone = [entry for key, entry in before.items() if key not in after]
+    come = [entry for key, entry in after.items() if key not in before]
+    if len(gone) == len(come) == 1 and len(old) == len(new):
+        yield place.of(change_text(gone[0], come[0]))
+        return
     if gone:
-        yield place.of(f"no longer has {', '.join(gone)}")
+        yield place.of(f"no longer has {', '.join(map(value_text, gone))}")
     if come:
-        yield place.of(f"now has {', '.join(come)}")
+        yield place.of(f"now has {', '.join(map(value_text, come))}")
     if not gone and not come:
-        yield from _in_order(before, after, place)
+        yield place.of(change_text(list(old), list(new)))
 
 
 def _in_order(

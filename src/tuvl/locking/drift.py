@@ -93,7 +93,9 @@ def _of_entry(
     lock_file = project.relative(project.root / LOCK_NAME)
     if new is None:
         if old is not None:
-            words = f"{_called(section, name, old.content)} is gone"
+            # A server that has lost a tool which is called gives no lock at all.
+            said = "is no longer called" if section is Section.TOOLS else "is gone"
+            words = f"{_called(section, name, old.content)} {said}"
             path: KeyPath = (section.value, name)
             yield Drift(section=section, name=name, kind="gone", file=lock_file, path=path, words=words)
         return

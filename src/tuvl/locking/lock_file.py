@@ -161,7 +161,7 @@ def _entry(value: JsonValue, where: str, name: str) -> Entry:
         _broken(name, f"was cut off or changed by hand: {where} is no entry")
     entry = Entry(content=content, file=file)
     if digest != entry.digest:
-        _broken(name, f"was changed by hand: the content of {where} is not what its digest says")
+        _broken(name, f"was cut off or changed by hand: the content of {where} is not what its digest says")
     return entry
 
 

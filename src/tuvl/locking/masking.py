@@ -8,7 +8,8 @@ from tuvl.values import JsonValue, KeyPath
 MASK = "(secret)"
 """What stands in the lock for a secret."""
 
-_DEFAULT = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*):[^{}]*\}")
+_DEFAULT = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*):[^{}]*\}")
+_DEFAULT_IN_URL = re.compile(r"(?<=:)\$\{([A-Za-z_][A-Za-z0-9_]*):[^{}]*\}(?=@)")
 _PASSWORD_IN_URL = re.compile(r"(?<=://)([^/\s:@{}$]*):([^/\s@{}$]+)@")
 
 
@@ -29,7 +30,26 @@ def _masked(value: JsonValue, path: KeyPath, name: str, found: set[KeyPath], by_
         return [_masked(item, (*path, index), name, found, by_name) for index, item in enumerate(value)]
     if not isinstance(value, str):
         return value
-    if by_name and names_a_credential(name):
-        return _DEFAULT.sub(rf"\1:{MASK}}}", value) if "${" in value else MASK
-    shown = _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", SHAPES.sub(MASK, value))
-    return MASK if path in found and shown == value else shown
+    if by_name:
+        return _configured(value, name, path in found)
+    return _shapeless(value, path in found)
+
+
+def _configured(text: str, name: str, is_secret: bool) -> str:
+    if names_a_credential(name):
+        return _DEFAULT.sub(_without_default, text) if "${" in text else MASK
+    text = _DEFAULT_IN_URL.sub(_without_default, text)
+    return _shapeless(_DEFAULT.sub(_without_default_of_credential, text), is_secret)
+
+
+def _without_default(found: re.Match[str]) -> str:
+    return f"${{{found[1]}:{MASK}}}"
+
+
+def _without_default_of_credential(found: re.Match[str]) -> str:
+    return _without_default(found) if names_a_credential(found[1]) else found[0]
+
+
+def _shapeless(text: str, is_secret: bool) -> str:
+    shown = _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", SHAPES.sub(MASK, text))
+    return MASK if is_secret and shown == text else shown
