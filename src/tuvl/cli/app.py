@@ -17,6 +17,8 @@ from typer.exceptions import TyperException
 import tuvl
 from tuvl.cli.bounds_app import EXAMPLES as BOUNDS_EXAMPLES
 from tuvl.cli.bounds_app import bounds
+from tuvl.cli.diff_app import EXAMPLES as DIFF_EXAMPLES
+from tuvl.cli.diff_app import diff
 from tuvl.cli.flags import Words
 from tuvl.cli.graph_app import EXAMPLES as GRAPH_EXAMPLES
 from tuvl.cli.graph_app import graph
@@ -380,6 +382,7 @@ def schema(
 app.add_typer(runs, name="runs")
 app.command(name="graph", epilog=_block("Examples:", *GRAPH_EXAMPLES))(graph)
 app.command(name="bounds", epilog=_block("Examples:", *BOUNDS_EXAMPLES))(bounds)
+app.command(name="diff", epilog=_block("Examples:", *DIFF_EXAMPLES))(diff)
 app.command(name="test", epilog=_block("Examples:", *TEST_EXAMPLES))(run_scenarios)
 app.command(name="ship", epilog=_block("Examples:", *SHIP_EXAMPLES))(ship)
 app.command(name="lock", epilog=_block("Examples:", *LOCK_EXAMPLES))(lock)

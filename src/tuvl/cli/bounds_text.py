@@ -8,7 +8,7 @@ from tuvl.analysis.steps import items, mapping
 from tuvl.cli.bounds_document import FIGURES
 from tuvl.values import JsonObject, printable
 
-_TITLES = {
+TITLES = {
     "model_calls": "model calls",
     "tool_calls": "tool calls",
     "input_tokens": "input tokens",
@@ -17,6 +17,7 @@ _TITLES = {
     "cost_usd": "USD",
     "seconds": "seconds",
 }
+"""Figures of a worst case, as they are called."""
 _WAYS = ("proved", "expected")
 _WIDTH = 100
 _OF_RUN = ("limits.max_tokens", "limits.max_cost_usd", "limits.timeout_s", "policy.")
@@ -35,7 +36,7 @@ def bounds_markdown(document: JsonObject) -> str:
     lines = [
         f"### Worst case of `{_plain(document['workflow'])}`",
         "",
-        "| " + " | ".join(["", "", *(_TITLES[figure] for figure in FIGURES)]) + " |",
+        "| " + " | ".join(["", "", *(TITLES[figure] for figure in FIGURES)]) + " |",
         "| --- | --- |" + " ---: |" * len(FIGURES),
     ]
     lines += ["| " + " | ".join(_escaped(cell) for cell in row) + " |" for row in rows]
@@ -50,15 +51,15 @@ def gate_line(gate: Mapping[str, Any]) -> str:
     """Say in one line why a gate does not hold, naming the figure that is above it."""
     option, figure = "--" + str(gate["gate"]).replace("_", "-"), str(gate["figure"])
     limit, proved = _number(gate["limit"], figure), mapping(gate["proved"])
-    what = f"proved worst case of {_TITLES[figure]}"
+    what = f"proved worst case of {TITLES[figure]}"
     if proved["state"] != "bounded":
         return f"the {what} is {proved['state']}, so it is not within {option} {limit}{_missing(proved)}"
     expected = mapping(gate["expected"])
-    above = f"the {what} is {_cell(proved, figure)}, above {option} {limit}"
+    above = f"the {what} is {figure_text(proved, figure)}, above {option} {limit}"
     if expected["value"] is None:
         return f"{above}; the expected one is {expected['state']}"
     also = "is, too" if expected["value"] > gate["limit"] else "is not"
-    return f"{above}; the expected one, {_cell(expected, figure)}, {also}"
+    return f"{above}; the expected one, {figure_text(expected, figure)}, {also}"
 
 
 def _verdict(gate: Mapping[str, Any]) -> str:
@@ -67,7 +68,7 @@ def _verdict(gate: Mapping[str, Any]) -> str:
     figure = str(gate["figure"])
     option = "--" + str(gate["gate"]).replace("_", "-")
     limit = _number(gate["limit"], figure)
-    return f"✅ proved {_TITLES[figure]}: {_cell(gate['proved'], figure)}, within {option} {limit}"
+    return f"✅ proved {TITLES[figure]}: {figure_text(gate['proved'], figure)}, within {option} {limit}"
 
 
 def _head(document: JsonObject) -> Iterator[str]:
@@ -75,7 +76,7 @@ def _head(document: JsonObject) -> Iterator[str]:
 
 
 def _table(document: JsonObject) -> Iterator[str]:
-    rows = [["", "", *(_TITLES[figure] for figure in FIGURES)], *_rows(document)]
+    rows = [["", "", *(TITLES[figure] for figure in FIGURES)], *_rows(document)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
@@ -94,10 +95,11 @@ def _rows(document: JsonObject) -> Iterator[list[str]]:
 def _pair(name: str, holder: Mapping[str, Any]) -> Iterator[list[str]]:
     for way in _WAYS:
         figures = mapping(holder[way])
-        yield [name if way == "proved" else "", way, *(_cell(figures[figure], figure) for figure in FIGURES)]
+        yield [name if way == "proved" else "", way, *(figure_text(figures[figure], figure) for figure in FIGURES)]
 
 
-def _cell(shown: Any, figure: str) -> str:
+def figure_text(shown: Any, figure: str) -> str:
+    """Write one figure of the document: a number, or why there is none."""
     amount = mapping(shown)
     return str(amount["state"]) if amount["value"] is None else _number(amount["value"], figure)
 
@@ -130,7 +132,7 @@ def _set_by(document: JsonObject) -> Iterator[str]:
             # The bounds of steps are told with the steps.
             if fields and (holder is not document or any(str(field).startswith(_OF_RUN) for field in fields)):
                 more = ", …" if len(fields) > _MOST_FIELDS else ""
-                said.setdefault(", ".join(map(_plain, fields[:_MOST_FIELDS])) + more, []).append(_TITLES[figure])
+                said.setdefault(", ".join(map(_plain, fields[:_MOST_FIELDS])) + more, []).append(TITLES[figure])
         for fields_of, figures in said.items():
             yield f"{name}: {', '.join(figures)} by {fields_of}"
 
@@ -139,7 +141,7 @@ def _without_bound(document: JsonObject) -> Iterator[str]:
     for figure in FIGURES:
         amount = mapping(mapping(document["proved"])[figure])
         if amount["value"] is None:
-            yield f"{_TITLES[figure]}: {amount['state']}{_missing(amount)}"
+            yield f"{TITLES[figure]}: {amount['state']}{_missing(amount)}"
 
 
 def _missing(amount: Mapping[str, Any]) -> str:

@@ -1,0 +1,101 @@
+"""What steps do outside the run: writes, hosts, nodes, operations on records."""
+
+from tuvl.analysis.effects import effects_of
+from tuvl.analysis.steps import StepView
+from tuvl.changes.facts import WorkflowFacts, host_of
+from tuvl.changes.findings import Findings, Spot
+
+_WHERE = {
+    "APICall": ("http", "method"),
+    "MCP": ("mcp", "tool"),
+    "ModelOp": ("operation",),
+    "Functional": ("runner",),
+}
+
+
+def compare_effects(
+    findings: Findings, old: WorkflowFacts, new: WorkflowFacts, before: StepView, after: StepView, spot: Spot
+) -> None:
+    """Compare what one step does."""
+    _writes(findings, old, new, before, after, spot)
+    _url(findings, old, new, before, after, spot)
+    was, now = before.data.get("runner"), after.data.get("runner")
+    if before.kind == after.kind == "Functional":
+        if was != now:
+            findings.say("node-changed", "runs another node", spot.at("runner"), was, now)
+        elif isinstance(now, str) and now in new.index.nodes.declared:
+            findings.nodes.append(now)
+
+
+def _writes(
+    findings: Findings, old: WorkflowFacts, new: WorkflowFacts, before: StepView, after: StepView, spot: Spot
+) -> None:
+    was, now = old.acts(before), new.acts(after)
+    said_old, said_new = before.data.get("effects"), after.data.get("effects")
+    place = spot.at("effects") if said_new is not None and said_new != said_old else _below(spot, after)
+    operation = (str(after.data.get("model")), str(after.data.get("operation")))
+    other = (before.data.get("model"), before.data.get("operation")) != (
+        after.data.get("model"),
+        after.data.get("operation"),
+    )
+    if _relabelled(after) and said_old != "read":
+        findings.say("write-relabelled", "declared to read, and writes", spot.at("effects"), said_old, said_new)
+    elif now and not was:
+        findings.say("write-added", "writes", place, *_effects(old, new, before, after))
+    elif was and not now:
+        findings.say("effect-dropped", "no longer writes", place, *_effects(old, new, before, after))
+    elif said_old != said_new:
+        findings.say("field-changed", "effects", spot.at("effects"), said_old, said_new, on_old=said_new is None)
+    if after.kind == before.kind == "ModelOp" and other:
+        grave = now and was and operation not in old.writes
+        if before.data.get("operation") != after.data.get("operation"):
+            code = "operation-changed" if grave else "field-changed"
+            shown = (before.data.get("operation"), after.data.get("operation"))
+            findings.say(code, "operation", spot.at("operation"), *shown)
+        elif grave:
+            findings.say("operation-changed", f"writes {operation[0]!r}", spot.at("model"), before.data.get("model"))
+
+
+def _effects(old: WorkflowFacts, new: WorkflowFacts, before: StepView, after: StepView) -> tuple[str, str]:
+    return effects_of(before, old.index), effects_of(after, new.index)
+
+
+def _relabelled(step: StepView) -> bool:
+    """Whether a step is said to read although its kind writes; of a node only its author knows."""
+    if step.data.get("effects") != "read" or step.kind == "Functional":
+        return False
+    bare = StepView(step.index, step.path, {key: value for key, value in step.data.items() if key != "effects"})
+    return step.kind in _WHERE and effects_of(bare) == "write"
+
+
+def _below(spot: Spot, step: StepView) -> Spot:
+    for key in _WHERE.get(step.kind or "", ()):
+        spot = spot.at(key)
+    return spot
+
+
+def _url(
+    findings: Findings, old: WorkflowFacts, new: WorkflowFacts, before: StepView, after: StepView, spot: Spot
+) -> None:
+    was, now = before.get("http", "url"), after.get("http", "url")
+    if after.kind != "APICall" or was == now:
+        return
+    place = spot.at("http").at("url")
+    host = new_host(old, new, after)
+    if host is not None:
+        findings.say("host-added", f"calls {host!r}", place, was, now)
+    elif before.kind == after.kind:
+        findings.say("url-changed", "http.url", place, was, now)
+
+
+def new_host(old: WorkflowFacts, new: WorkflowFacts, step: StepView) -> str | None:
+    """The host a step calls, if no step of the old state called it."""
+    url = new.urls.get((*step.path, "http", "url"))
+    return host_of(url) if url is not None and host_of(url) not in old.hosts else None
+
+
+def compare_hosts(findings: Findings, old: WorkflowFacts, new: WorkflowFacts) -> None:
+    """Tell the hosts that are no longer called."""
+    for host, url in old.hosts.items():
+        if host not in new.hosts:
+            findings.say("host-removed", f"{host!r} is no longer called", Spot(url.path, url.path), on_old=True)

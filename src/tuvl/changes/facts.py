@@ -1,0 +1,87 @@
+"""Facts about one state of a workflow that comparisons share: its routes, hosts, writes and models."""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+
+from tuvl.analysis.effects import effects_of
+from tuvl.analysis.graph import RouteGraph, route_graph
+from tuvl.analysis.language_models import DEFAULT_MODEL
+from tuvl.analysis.signals import BUILT_IN_NODES
+from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
+from tuvl.analysis.surroundings import spec_of
+from tuvl.analysis.urls import Url, urls
+from tuvl.project.index import ProjectIndex
+from tuvl.values import KeyPath
+
+_ACTING = ("APICall", "MCP", "ModelOp")
+
+
+@dataclass(frozen=True)
+class WorkflowFacts:
+    """One state of one workflow."""
+
+    view: WorkflowView
+    index: ProjectIndex
+
+    @cached_property
+    def graph(self) -> RouteGraph:
+        """Its route graph."""
+        return route_graph(self.view, self.index)
+
+    @cached_property
+    def urls(self) -> dict[KeyPath, Url]:
+        """URLs of its calls by where they stand."""
+        return {url.path: url for url in urls(self.view.data, "Workflow")}
+
+    @cached_property
+    def hosts(self) -> dict[str, Url]:
+        """Hosts its calls go to, each with the first URL that names it."""
+        found: dict[str, Url] = {}
+        for url in self.urls.values():
+            found.setdefault(host_of(url), url)
+        return found
+
+    @cached_property
+    def writes(self) -> frozenset[tuple[str, str]]:
+        """Data model and operation of its steps that change records."""
+        return frozenset(
+            (str(step.data.get("model")), str(step.data.get("operation")))
+            for step in self.view.steps
+            if step.kind == "ModelOp" and self.acts(step)
+        )
+
+    def acts(self, step: StepView) -> bool:
+        """Whether a step itself changes something outside the run, as far as the files tell."""
+        if step.kind == "Functional":
+            runner = text(step.data.get("runner"))
+            return runner not in BUILT_IN_NODES and effects_of(step, self.index) == "write"
+        return step.kind in _ACTING and effects_of(step, self.index) == "write"
+
+    def model_names(self, name: object) -> tuple[str, ...]:
+        """What the policy on models looks at: the name, and provider and model behind it."""
+        chosen = text(name) or text(spec_of(self.index.config).get("default_model")) or DEFAULT_MODEL
+        preset = None if "/" in chosen else self.index.preset(chosen)
+        if preset is None:
+            return (chosen,)
+        spec = spec_of(mapping(preset.data))
+        provider, model = text(spec.get("provider")) or "", text(spec.get("model"))
+        return (chosen, f"{provider}/{model}" if model else provider)
+
+    def allows_model(self, names: tuple[str, ...]) -> bool:
+        """Whether the project's policy allows a model."""
+        allowed = mapping(spec_of(self.index.config).get("policy")).get("allow_models")
+        if not isinstance(allowed, list):
+            return True
+        return any(fnmatchcase(name, pattern) for name in names for pattern in allowed if isinstance(pattern, str))
+
+    def by_policy(self, step: StepView) -> bool:
+        """Whether the project's policy has a person asked before a tool runs."""
+        policy = mapping(spec_of(self.index.config).get("policy"))
+        return effects_of(step, self.index) in items(mapping(policy.get("require_approval")).get("effects"))
+
+
+def host_of(url: Url) -> str:
+    """A host with its port; expressions in it are written as `{…}`."""
+    host = url.host.replace("\0", "{…}") or "{…}"
+    return host if url.port in (80, 443) else f"{host}:{url.port}"

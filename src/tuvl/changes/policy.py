@@ -1,0 +1,144 @@
+"""Ways to compare one field of the language, as a closed set; which field is compared how stands in `fields`."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """Any difference is one change."""
+
+    code: str = "field-changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """A number that bounds something; without it there is no bound, or the one that stands elsewhere."""
+
+    raised: str = "bound-raised"
+    removed: str = "bound-removed"
+    lowered: str = "bound-lowered"
+
+
+@dataclass(frozen=True, slots=True)
+class Toggle:
+    """`true` or `false`."""
+
+    on: str
+    off: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A word of a scale that goes from the strictest to the loosest; others are only different."""
+
+    scale: tuple[str, ...]
+    looser: str
+    stricter: str = "field-changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """A list of words, or one word, as a set. `absent_is_all`: no list, or an empty one, holds everything."""
+
+    added: str
+    removed: str
+    absent_is_all: bool = False
+    empty_is_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A scope or group that is asked for."""
+
+    asked: str = "scope-required"
+    dropped: str = "scope-dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Subschema:
+    """A JSON Schema."""
+
+    tighter: str
+    looser: str
+    added: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A text, or a reference to an artifact that holds one."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """A list of references to artifacts, or of texts."""
+
+    added: str
+    removed: str
+    changed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A list of blocks that are known again by some of their fields."""
+
+    keys: tuple[str, ...]
+    added: str
+    removed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of fields; `added` and `removed` where its presence means something of itself."""
+
+    added: str | None = None
+    removed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A mapping with keys of the author's own."""
+
+    code: str = "field-changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Checks by code, and how much each weighs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The name of another document, whose content is compared too."""
+
+    code: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What facts about the whole workflow tell: `by` names the module that does."""
+
+    by: str
+
+
+Policy: TypeAlias = (
+    Says
+    | Cap
+    | Toggle
+    | Rank
+    | Members
+    | Gate
+    | Subschema
+    | Prose
+    | References
+    | Entries
+    | Block
+    | Mapped
+    | Weights
+    | Named
+    | Elsewhere
+)

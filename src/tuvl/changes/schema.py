@@ -1,0 +1,389 @@
+"""Two JSON Schemas (2020-12): whether the new one takes less, more, or nobody can tell, and where.
+
+Sound in one direction: where a value passes the old schema and not the new one, something is said, at the least that
+it may be. What has the same words is the same; what cannot be decided is called so.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tuvl.analysis.steps import items, mapping
+from tuvl.changes.schema_place import (
+    NOTES,
+    READ,
+    At,
+    below,
+    both_take,
+    item_of,
+    listed,
+    names_in,
+    pointed,
+    refers,
+    rest_of,
+    without,
+    words,
+)
+from tuvl.changes.schema_values import Bound, allowed, bounds_of, flattened, types_in
+from tuvl.values import KeyPath, canonical
+
+MOST = 5_000
+"""Pairs of schemas after which the rest is said to be undecided."""
+DEEPEST = 60
+"""Schemas inside each other that are followed."""
+
+
+class Direction(StrEnum):
+    """What a difference does to the values that are taken."""
+
+    TIGHTER = "tighter"
+    LOOSER = "looser"
+    UNDECIDED = "undecided"
+    ADDED = "added"
+    """A new optional property where unknown ones were passed over: it only concerns who sent one of that name."""
+    NOTE = "note"
+    """Words for people and models; the same values are taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaChange:
+    """One difference. The paths say where it stands in each schema; `where` is the place in the value."""
+
+    direction: Direction
+    message: str
+    old_path: KeyPath
+    new_path: KeyPath
+    where: str
+    before: object = None
+    after: object = None
+
+
+_UNION_LIMIT = 8
+
+
+def schema_changes(old: object, new: object) -> list[SchemaChange]:
+    """Compare two schemas; no schema at all is one that takes everything."""
+    comparison = _Comparison(old, new)
+    comparison.compare(At(old, (), ""), At(new, (), ""))
+    return comparison.found
+
+
+@dataclass(slots=True)
+class _Comparison:
+    old_root: object
+    new_root: object
+    found: list[SchemaChange] = field(default_factory=list)
+    seen: set[tuple[int, int]] = field(default_factory=set)
+    made: dict[int, tuple[object, object]] = field(default_factory=dict)
+    """Schema → what it amounts to; both are kept, since they are told apart by their identity."""
+    left: int = MOST
+    depth: int = 0
+    gave_up: bool = False
+
+    def compare(self, old: At, new: At) -> None:
+        """Say how one schema differs from another."""
+        old, new = self._resolved(old, self.old_root), self._resolved(new, self.new_root)
+        pair = (id(old.schema), id(new.schema))
+        if isinstance(old.schema, dict) and isinstance(new.schema, dict):
+            if pair in self.seen:
+                return
+            self.seen.add(pair)
+        self.left -= 1
+        if self.left <= 0 or self.depth >= DEEPEST:
+            if not self.gave_up:
+                self._say(Direction.UNDECIDED, "too much to compare", old, new)
+            self.gave_up = True
+            return
+        self.depth += 1
+        self._compare(old, new)
+        self.depth -= 1
+
+    def _compare(self, old: At, new: At) -> None:
+        # The same words in both may still mean another thing by their `$ref`.
+        if canonical(old.schema) == canonical(new.schema) and not refers(old.schema):  # type: ignore[arg-type]
+            return
+        self._notes(old, new)
+        if old.never or new.never:
+            self._with_nothing(old, new)
+        else:
+            self._values(old, new)
+            self._bounds(old, new)
+            self._texts(old, new)
+            self._objects(old, new)
+            self._lists(old, new)
+            self._combined(old, new)
+            self._others(old, new)
+
+    def _resolved(self, at: At, root: object) -> At:
+        """Follow a `$ref` within the schema; what stands beside one is an `allOf` of both."""
+        for _ in range(32):
+            table = at.table
+            ref = table.get("$ref")
+            if not isinstance(ref, str):
+                break
+            target = pointed(root, ref)
+            if target is None:
+                break
+            beside = {key: value for key, value in table.items() if key not in ("$ref", *NOTES, "$defs")}
+            if beside:
+                return At(self._made(at.schema, {"allOf": [target[0], beside]}), at.path, at.where)
+            at = At(target[0], target[1], at.where)
+        flat = flattened(at.schema)
+        return at if flat is at.schema else At(self._made(at.schema, flat), at.path, at.where)
+
+    def _made(self, schema: object, amounts_to: object) -> object:
+        return self.made.setdefault(id(schema), (schema, amounts_to))[1]
+
+    def _say(
+        self, direction: Direction, message: str, old: At, new: At, before: object = None, after: object = None
+    ) -> None:
+        self.found.append(
+            SchemaChange(
+                direction=direction,
+                message=message,
+                old_path=old.path,
+                new_path=new.path,
+                where=new.where,
+                before=before,
+                after=after,
+            )
+        )
+
+    def _notes(self, old: At, new: At) -> None:
+        for name in NOTES:
+            before, after = old.table.get(name), new.table.get(name)
+            if canonical(before) != canonical(after):
+                self._say(Direction.NOTE, f"`{name}`", old.at(name), new.at(name), before, after)
+
+    def _with_nothing(self, old: At, new: At) -> None:
+        if old.never and not new.never:
+            self._say(Direction.LOOSER, "values are taken where none were", old, new)
+        elif new.never and not old.never:
+            self._say(Direction.TIGHTER, "no value is taken any more", old, new)
+
+    def _values(self, old: At, new: At) -> None:
+        before, after = types_in(old.table), types_in(new.table)
+        gone, come = before - after, after - before
+        # Every whole number is a number.
+        if "number" in after:
+            gone -= {"integer"}
+        if "number" in before:
+            come -= {"integer"}
+        shown = (old.table.get("type"), new.table.get("type"))
+        if gone:
+            self._say(Direction.TIGHTER, f"no longer takes {words(gone)}", old.at("type"), new.at("type"), *shown)
+        if come:
+            self._say(Direction.LOOSER, f"takes {words(come)} too", old.at("type"), new.at("type"), *shown)
+        one, other = allowed(old.table), allowed(new.table)
+        key = "const" if "const" in new.table else "enum"
+        if one is None and other is not None:
+            self._say(Direction.TIGHTER, "takes certain values only", old, new.at(key), None, other)
+        elif one is not None and other is None:
+            self._say(Direction.LOOSER, "takes other values too", old.at("enum"), new, one, None)
+        elif one is not None and other is not None:
+            lost, won = without(one, other), without(other, one)
+            if lost:
+                self._say(Direction.TIGHTER, f"no longer takes {listed(lost)}", old.at("enum"), new.at(key), one, other)
+            if won:
+                self._say(Direction.LOOSER, f"takes {listed(won)} too", old.at("enum"), new.at(key), one, other)
+
+    def _bounds(self, old: At, new: At) -> None:
+        common = types_in(old.table) & types_in(new.table) or types_in(new.table)
+        for bound in bounds_of(old.table, new.table, common):
+            self._bound(bound, old, new)
+
+    def _bound(self, bound: Bound, old: At, new: At) -> None:
+        direction = Direction.TIGHTER if bound.tighter else Direction.LOOSER
+        if bound.undecided:
+            direction = Direction.UNDECIDED
+        self._say(direction, f"`{bound.keyword}`", old.at(bound.keyword), new.at(bound.keyword), *bound.shown)
+
+    def _texts(self, old: At, new: At) -> None:
+        if not both_take("string", old, new):
+            return
+        for keyword in ("pattern", "format"):
+            before, after = old.table.get(keyword), new.table.get(keyword)
+            if before == after:
+                continue
+            direction = Direction.UNDECIDED
+            if keyword == "pattern":
+                direction = (
+                    Direction.TIGHTER if before is None else Direction.LOOSER if after is None else Direction.UNDECIDED
+                )
+            self._say(direction, f"`{keyword}`", old.at(keyword), new.at(keyword), before, after)
+
+    # ---- objects -----------------------------------------------------------------------------------------------
+
+    def _objects(self, old: At, new: At) -> None:
+        if not both_take("object", old, new):
+            return
+        self._required(old, new)
+        before, after = mapping(old.table.get("properties")), mapping(new.table.get("properties"))
+        for name in dict.fromkeys((*before, *after)):
+            self._property(name, old, new)
+        rest_old, rest_new = rest_of(old), rest_of(new)
+        if canonical(rest_old.schema) != canonical(rest_new.schema) or refers(rest_old.schema):  # type: ignore[arg-type]
+            if rest_new.never and not rest_old.never:
+                self._say(Direction.TIGHTER, "unknown properties are refused", old, rest_new)
+            elif rest_old.never and not rest_new.never:
+                self._say(Direction.LOOSER, "unknown properties are taken", rest_old, new)
+            else:
+                self.compare(rest_old, rest_new)
+        self._differing(("patternProperties", "dependentSchemas", "dependentRequired"), old, new)
+        if "propertyNames" in old.table or "propertyNames" in new.table:
+            self.compare(old.at("propertyNames"), new.at("propertyNames"))
+
+    def _required(self, old: At, new: At) -> None:
+        before, after = names_in(old.table.get("required")), names_in(new.table.get("required"))
+        for name in after:
+            if name not in before:
+                at = new.at("required", where=below(new.where, name))
+                self._say(Direction.TIGHTER, f"{name!r} is required", old.at("required"), at)
+        for name in before:
+            if name not in after:
+                at = new.at("required", where=below(new.where, name))
+                self._say(Direction.LOOSER, f"{name!r} is no longer required", old.at("required"), at)
+
+    def _property(self, name: str, old: At, new: At) -> None:
+        was, now = name in mapping(old.table.get("properties")), name in mapping(new.table.get("properties"))
+        where = below(new.where, name)
+        one = old.at("properties", name, where=where) if was else rest_of(old, where)
+        other = new.at("properties", name, where=where) if now else rest_of(new, where)
+        if was and now:
+            self.compare(one, other)
+        elif now and one.never:
+            if not other.never:
+                self._say(Direction.LOOSER, f"{name!r} is taken", old, other)
+        elif was and other.never:
+            if not one.never:
+                self._say(Direction.TIGHTER, f"{name!r} is no longer taken", one, At(other.schema, new.path, where))
+        elif now and one.open and not other.open and name not in names_in(old.table.get("required")):
+            self._say(Direction.ADDED, f"{name!r} is known now; who sent one before must fit it", old, other)
+        elif now and one.open and other.open:
+            self._say(Direction.NOTE, f"{name!r} is known now", old, other)
+        elif was and other.open and one.open:
+            self._say(Direction.NOTE, f"{name!r} is no longer known", one, new)
+        elif was and other.open:
+            self._say(Direction.LOOSER, f"{name!r} is no longer held against a schema", one, new)
+        else:
+            self.compare(one, other)
+
+    # ---- lists -------------------------------------------------------------------------------------------------
+
+    def _lists(self, old: At, new: At) -> None:
+        if not both_take("array", old, new):
+            return
+        first = max(len(items(side.table.get("prefixItems"))) for side in (old, new))
+        for index in range(first):
+            self.compare(item_of(old, index), item_of(new, index))
+        self.compare(item_of(old, first), item_of(new, first))
+        before, after = old.table.get("uniqueItems") is True, new.table.get("uniqueItems") is True
+        if before != after:
+            direction = Direction.TIGHTER if after else Direction.LOOSER
+            self._say(direction, "`uniqueItems`", old.at("uniqueItems"), new.at("uniqueItems"), before, after)
+        self._differing(("contains", "minContains", "maxContains"), old, new)
+
+    # ---- combined schemas --------------------------------------------------------------------------------------
+
+    def _combined(self, old: At, new: At) -> None:
+        self._all_of(old, new)
+        for keyword in ("anyOf", "oneOf"):
+            self._one_of(keyword, old, new)
+
+    def _all_of(self, old: At, new: At) -> None:
+        before, after = self._unmatched("allOf", old, new)
+        if len(before) == len(after) == 1:
+            self.compare(before[0], after[0])
+            return
+        for schema in before:
+            self._say(Direction.LOOSER, "one of `allOf` is gone", schema, new)
+        for schema in after:
+            self._say(Direction.TIGHTER, "one more of `allOf`", old, schema)
+
+    def _one_of(self, keyword: str, old: At, new: At) -> None:
+        was, now = bool(items(old.table.get(keyword))), bool(items(new.table.get(keyword)))
+        if not was and not now:
+            return
+        before, after = self._unmatched(keyword, old, new)
+        if was and now and len(before) == len(after) == 1:
+            self.compare(before[0], after[0])
+            if keyword == "oneOf":
+                self._say(Direction.UNDECIDED, "`oneOf`: values that fit several", before[0], after[0])
+        elif not now:
+            self._say(Direction.LOOSER, f"`{keyword}` is gone", old.at(keyword), new)
+        elif not was:
+            fits = any(self._fits(old, branch) for branch in after) and keyword == "anyOf"
+            direction = Direction.LOOSER if fits else Direction.UNDECIDED
+            self._say(direction, f"`{keyword}` is new", old, new.at(keyword))
+        else:
+            self._branches(keyword, before, after, old, new)
+
+    def _branches(self, keyword: str, before: list[At], after: list[At], old: At, new: At) -> None:
+        decided = keyword == "anyOf"
+        for schema in before:
+            if not any(self._fits(schema, branch) for branch in after):
+                direction = Direction.TIGHTER if decided else Direction.UNDECIDED
+                self._say(direction, f"one of `{keyword}` is gone", schema, new)
+        for schema in after:
+            if not any(self._fits(schema, branch) for branch in before):
+                direction = Direction.LOOSER if decided else Direction.UNDECIDED
+                self._say(direction, f"one more of `{keyword}`", old, schema)
+        if not decided and (before or after):
+            self._say(Direction.UNDECIDED, "`oneOf`: values that fit several", old, new)
+
+    def _unmatched(self, keyword: str, old: At, new: At) -> tuple[list[At], list[At]]:
+        before = [old.at(keyword, index) for index in range(len(items(old.table.get(keyword))))]
+        after = [new.at(keyword, index) for index in range(len(items(new.table.get(keyword))))]
+        texts = [canonical(at.schema) for at in after]  # type: ignore[arg-type]  # documents hold JSON
+        only_old: list[At] = []
+        for at in before:
+            text = canonical(at.schema)  # type: ignore[arg-type]
+            if text in texts and not refers(at.schema):
+                place = texts.index(text)
+                del texts[place], after[place]
+            else:
+                only_old.append(at)
+        if any(refers(at.schema) for at in only_old):
+            return self._same_by_ref(only_old, after)
+        return only_old, after
+
+    def _same_by_ref(self, before: list[At], after: list[At]) -> tuple[list[At], list[At]]:
+        left = list(after)
+        only_old = []
+        for at in before:
+            same = next((each for each in left if self._equal(at, each)), None)
+            if same is None:
+                only_old.append(at)
+            else:
+                left.remove(same)
+        return only_old, left
+
+    def _equal(self, old: At, new: At) -> bool:
+        return not self._tried(old, new).found
+
+    def _fits(self, old: At, new: At) -> bool:
+        return all(change.direction in (Direction.LOOSER, Direction.NOTE) for change in self._tried(old, new).found)
+
+    def _tried(self, old: At, new: At) -> "_Comparison":
+        trial = _Comparison(self.old_root, self.new_root, left=max(1, self.left // _UNION_LIMIT), depth=self.depth)
+        trial.compare(old, new)
+        self.left -= MOST // 100
+        return trial
+
+    def _others(self, old: At, new: At) -> None:
+        names = (old.table.keys() | new.table.keys()) - READ
+        self._differing(tuple(sorted(names)), old, new)
+        refs = (old.table.get("$ref"), new.table.get("$ref"))
+        if refs[0] != refs[1]:
+            self._say(Direction.UNDECIDED, "`$ref`", old.at("$ref"), new.at("$ref"), *refs)
+
+    def _differing(self, keywords: tuple[str, ...], old: At, new: At) -> None:
+        for keyword in keywords:
+            before, after = old.table.get(keyword), new.table.get(keyword)
+            if canonical(before) != canonical(after) or refers(before):
+                differs = canonical(before) != canonical(after) or self._refs_differ(before)
+                if differs:
+                    self._say(Direction.UNDECIDED, f"`{keyword}`", old.at(keyword), new.at(keyword), before, after)
+
+    def _refs_differ(self, value: object) -> bool:
+        """Whether anything that a value refers to may mean another thing now."""
+        return canonical(mapping(self.old_root).get("$defs")) != canonical(mapping(self.new_root).get("$defs"))

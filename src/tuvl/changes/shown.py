@@ -1,0 +1,146 @@
+"""Values as they may be shown: short, on one line, and without anything that may be secret."""
+
+import re
+from difflib import SequenceMatcher
+
+from tuvl.analysis.literal_secrets import IN_URL, SHAPES, looks_random, names_a_credential
+from tuvl.redaction import MASK, redact
+from tuvl.values import JsonValue, canonical, dump_json, shorten
+
+MOST = 160
+"""Characters of one value."""
+
+_CONTEXT = 3
+_MOST_WORDS = 3000
+_HOLES = re.compile(r"\$\{([^}:]*)(:[^}]*)?\}")
+_ASSIGNED = re.compile(r"([\w.-]*)(=)([^&\s]+)")
+_CLOSED = ("auth", "password", "api_key", "bearer")
+"""Keys below which nothing is shown but names of variables and templates."""
+
+
+def value_text(value: object, path: tuple[str | int, ...] = ()) -> str:
+    """Write a value short and without secrets; `path` is where it stands, whose names say what is secret."""
+    if isinstance(value, str):
+        return shorten(_masked_text(value, path), MOST) if value else '""'
+    return shorten(dump_json(masked(value, path)), MOST)
+
+
+def masked(value: object, path: tuple[str | int, ...] = ()) -> JsonValue:
+    """Return a JSON value with everything masked that may be secret."""
+    if isinstance(value, dict):
+        return {redact(str(key)): masked(item, (*path, str(key))) for key, item in value.items()}
+    if isinstance(value, list):
+        named = ["" if index == 0 else str(value[index - 1]) for index in range(len(value))]
+        # `--token abc`: the item before says what an argument is.
+        return [
+            masked(item, (*path, before if before.startswith("-") else index))
+            for index, (item, before) in enumerate(zip(value, named, strict=True))
+        ]
+    if isinstance(value, str):
+        return _masked_text(value, path)
+    closed = isinstance(value, int | float) and not isinstance(value, bool) and _is_closed(path)
+    return MASK if closed else value  # type: ignore[return-value]  # documents hold JSON
+
+
+def _masked_text(text: str, path: tuple[str | int, ...]) -> str:
+    if _is_closed(path):
+        return _only_holes(text)
+    found = _HOLES.sub(lambda hole: f"${{{hole[1]}{':' + MASK if hole[2] else ''}}}", text)
+    found = SHAPES.sub(MASK, found)
+    found = IN_URL.sub(lambda url: url[0].replace(f":{url[1]}@", f":{MASK}@"), found)
+    found = _ASSIGNED.sub(_masked_assignment, found)
+    if "env" in path or "headers" in path or "args" in path or "options" in path or "connection" in path:
+        found = " ".join(MASK if looks_random(word) and "{" not in word else word for word in found.split(" "))
+    return redact(found)
+
+
+def _masked_assignment(found: re.Match[str]) -> str:
+    secret = names_a_credential(found[1]) and "${" not in found[3] and "{{" not in found[3]
+    return f"{found[1]}={MASK}" if secret else found[0]
+
+
+def _is_closed(path: tuple[str | int, ...]) -> bool:
+    names = [part for part in path if isinstance(part, str)]
+    if "auth" in names and names[-1] not in ("required_scope", "required_group", "assignee_user", "username", "name"):
+        return True
+    return any(name in _CLOSED for name in names[-1:]) or (
+        bool(names) and names_a_credential(names[-1]) and not names[-1].startswith(("max_", "token_budget"))
+    )
+
+
+def _only_holes(text: str) -> str:
+    holes = [f"${{{hole[1]}}}" for hole in _HOLES.finditer(text)]
+    holes += re.findall(r"\{\{[^}]*\}\}", text)
+    bare = re.sub(r"\{\{[^}]*\}\}", "", _HOLES.sub("", text)).strip()
+    return " ".join([*holes, *([MASK] if bare else [])]) or MASK
+
+
+def both(
+    old: object, new: object, old_path: tuple[str | int, ...], new_path: tuple[str | int, ...]
+) -> tuple[str | None, str | None]:
+    """Write what was and what is, short; of long texts the words that differ. `None` stands for nothing there."""
+    if isinstance(old, str) and isinstance(new, str) and max(len(old), len(new)) > MOST // 2:
+        return word_diff(_masked_text(old, old_path), _masked_text(new, new_path))
+    if isinstance(old, dict | list) and isinstance(new, type(old)):
+        before, after = _texts(old, old_path), _texts(new, new_path)
+        if max(len(before), len(after)) > MOST:
+            return word_diff(before, after)
+    shown = (
+        None if old is None else value_text(old, old_path),
+        None if new is None else value_text(new, new_path),
+    )
+    if shown[0] == shown[1] and canonical_differs(old, new):
+        return (f"{shown[0]} (one that is not shown)", f"{shown[1]} (another)")
+    return shown
+
+
+def canonical_differs(old: object, new: object) -> bool:
+    """Whether two JSON values differ."""
+    return canonical(old) != canonical(new)  # type: ignore[arg-type]  # documents hold JSON
+
+
+def _texts(value: object, path: tuple[str | int, ...]) -> str:
+    return dump_json(masked(value, path))
+
+
+def word_diff(old: str, new: str) -> tuple[str, str]:
+    """Return the words that differ, each with its neighbours; `…` stands for what is the same."""
+    before, after = old.split(), new.split()
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    one, other = before[start : len(before) - end], after[start : len(after) - end]
+    if not one and not other:
+        return ("the same words", "with other white space") if old != new else (shorten(old, MOST), shorten(new, MOST))
+    if max(len(one), len(other)) > _MOST_WORDS:
+        return f"{len(before):,} words", f"{len(after):,} words, most of them others"
+    pieces = SequenceMatcher(None, one, other, autojunk=False).get_opcodes() if _small(one, other) else []
+    changed = [piece for piece in pieces if piece[0] != "equal"]
+    if not changed:
+        changed = [("replace", 0, len(one), 0, len(other))]
+    return (
+        _around(before, [(start + piece[1], start + piece[2]) for piece in changed]),
+        _around(after, [(start + piece[3], start + piece[4]) for piece in changed]),
+    )
+
+
+def _small(one: list[str], other: list[str]) -> bool:
+    return len(one) * len(other) <= 250_000
+
+
+def _around(words: list[str], spans: list[tuple[int, int]]) -> str:
+    kept: list[str] = []
+    shown_to = 0
+    for begin, end in spans:
+        first = max(shown_to, begin - _CONTEXT)
+        if first > shown_to:
+            kept.append("…")
+        last = min(len(words), end + _CONTEXT)
+        kept += words[first:last]
+        shown_to = max(shown_to, last)
+    if shown_to < len(words):
+        kept.append("…")
+    return shorten(" ".join(kept), MOST)

@@ -1,0 +1,208 @@
+"""Compares two states of one workflow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tuvl.analysis.language_models import model_facts
+from tuvl.analysis.run_bounds import MAX_CONTEXT_BYTES, MAX_STEPS
+from tuvl.analysis.steps import StepView, WorkflowView, mapping
+from tuvl.analysis.surroundings import spec_of
+from tuvl.changes.effects import compare_effects, compare_hosts, new_host
+from tuvl.changes.facts import WorkflowFacts
+from tuvl.changes.findings import Findings, Spot
+from tuvl.changes.outputs import compare_output, compare_response, compare_trigger
+from tuvl.changes.renames import StepPairs, pair_steps
+from tuvl.changes.routes import compare_exits, compare_outcomes, compare_routes
+from tuvl.changes.site import Doc
+from tuvl.changes.tools import compare_descriptions, compare_tools
+from tuvl.changes.walk import Inherited, Walk, object_node
+from tuvl.project.index import ProjectIndex
+from tuvl.spec.shape import table
+from tuvl.spec.table import ListNode, Node
+from tuvl.values import canonical
+
+_ENVELOPE = ("id", "kind", "description", "routes", "hooks", "timeout_s", "effects", "danger", "auth")
+
+
+def compare_workflows(old: Doc, new: Doc) -> Findings:
+    """Compare two states of a workflow: its contract, and each step."""
+    pairs = pair_steps(WorkflowView(old.data), WorkflowView(new.data))
+    before = Doc(old.side, old.document, pairs.old.data, old.body, old.body_line)
+    findings = Findings(before, new, workflow=new.name)
+    facts = (WorkflowFacts(pairs.old, old.side.index), WorkflowFacts(pairs.new, new.side.index))
+    Walk("Workflow", findings, _limits(*(side.index for side in (old.side, new.side)))).document(before.data, new.data)
+    described = tuple(mapping(data.get("metadata")).get("description") for data in (old.data, new.data))
+    if described[0] != described[1]:
+        spot = Spot(("metadata", "description"), ("metadata", "description"), "description")
+        findings.say("workflow-described", "description", spot, *described, on_old=described[1] is None)
+    compare_trigger(findings, old.spec, new.spec)
+    _steps(findings, pairs, facts)
+    compare_output(findings, *facts)
+    compare_hosts(findings, *facts)
+    return findings
+
+
+def _limits(old: ProjectIndex, new: ProjectIndex) -> Inherited:
+    """What a limit is that the workflow leaves to the project."""
+    defaults: Mapping[str, object] = {"max_steps": MAX_STEPS, "max_context_bytes": MAX_CONTEXT_BYTES}
+    general = [mapping(spec_of(index.config).get("limits")) for index in (old, new)]
+    names = ("max_context_bytes", "max_steps", "timeout_s", "max_tokens", "max_cost_usd")
+    return {
+        ("Limits", name): (general[0].get(name, defaults.get(name)), general[1].get(name, defaults.get(name)))
+        for name in names
+    }
+
+
+def _steps(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> None:
+    told: tuple[set[str], set[str]] = (set(), set())
+    former = {name: earlier for earlier, name in pairs.renames.items()}
+    for before, after in pairs.matched:
+        spot = Spot(before.path, after.path, "", after.id)
+        if after.id in former:
+            findings.say("step-renamed", "the step has another id", spot.at("id"), former[after.id], after.id)
+        _pair(findings, pairs, facts, (before, after), spot, told)
+    for step in pairs.removed:
+        code = "human-step-removed" if step.kind == "HumanInTheLoop" else "step-removed"
+        findings.say(code, f"the step is gone ({step.kind})", Spot(step.path, (), "", step.id), on_old=True)
+    for step in pairs.added:
+        _added(findings, pairs, facts, step)
+    order = [step.id for step, _ in pairs.matched]
+    earlier = [step.id for step in sorted((one for one, _ in pairs.matched), key=lambda step: step.index)]
+    if order != earlier:
+        findings.say("reordered", "steps in another order", Spot(("spec", "steps"), ("spec", "steps")))
+    compare_exits(findings, pairs, facts, told)
+    _odd_steps(findings, facts)
+
+
+def _odd_steps(findings: Findings, facts: tuple[WorkflowFacts, WorkflowFacts]) -> None:
+    """Tell of entries that are no steps, or steps with an id of another, as of any other value."""
+    odd = [_odd(each.view) for each in facts]
+    if canonical(odd[0]) != canonical(odd[1]):
+        spot = Spot(("spec", "steps"), ("spec", "steps"))
+        findings.say("field-changed", "entries that are no step, or one twice", spot, *odd)
+
+
+def _odd(view: WorkflowView) -> list[Any]:
+    steps = view.spec.get("steps")
+    if not isinstance(steps, list):
+        return [steps]
+    kept = {step.index for step in view.by_id.values()}
+    return [entry for index, entry in enumerate(steps) if index not in kept]
+
+
+def _pair(
+    findings: Findings,
+    pairs: StepPairs,
+    facts: tuple[WorkflowFacts, WorkflowFacts],
+    steps: tuple[StepView, StepView],
+    spot: Spot,
+    told: tuple[set[str], set[str]],
+) -> None:
+    before, after = steps
+    replaced = before.kind != after.kind
+    if replaced or before.mode != after.mode:
+        shown = (f"{before.kind} {before.mode or ''}".strip(), f"{after.kind} {after.mode or ''}".strip())
+        code = "human-step-removed" if before.kind == "HumanInTheLoop" else "step-replaced"
+        findings.say(code, "a step of another kind or mode", spot.at("kind"), shown=shown)
+    inherited = _inherited(facts, before, after)
+    _fields(findings, steps, spot, inherited, only=_ENVELOPE if replaced else None)
+    compare_descriptions(findings, facts, before, after, spot)
+    compare_routes(findings, facts, before, after, spot)
+    compare_effects(findings, *facts, before, after, spot)
+    if after.kind == "Agent":
+        earlier = None if replaced else before
+        compare_tools(findings, pairs, facts, earlier, after, spot)
+        if earlier is not None:
+            gone, come = compare_outcomes(findings, facts, before, after, spot)
+            told[0].update(gone)
+            told[1].update(come)
+        _policy(findings, facts, earlier, after, spot)
+    elif after.kind == "Response" and not replaced:
+        compare_response(findings, before, after, spot)
+
+
+def step_node() -> Node | None:
+    """The definition of a step, by its kind."""
+    spec = object_node(table("Workflow").root.fields["spec"], {})
+    steps = spec.fields["steps"] if spec is not None else None
+    return steps.item if isinstance(steps, ListNode) else None
+
+
+def _fields(
+    findings: Findings,
+    steps: tuple[StepView, StepView],
+    spot: Spot,
+    inherited: Inherited,
+    *,
+    only: tuple[str, ...] | None,
+) -> None:
+    one, other = object_node(step_node(), steps[0].data), object_node(step_node(), steps[1].data)
+    if one is None or other is None:
+        return
+    old, new = steps[0].data, steps[1].data
+    if only is not None:
+        old, new = ({key: value for key, value in data.items() if key in only} for data in (old, new))
+    Walk("Workflow", findings, inherited).blocks((one, other), old, new, spot)
+
+
+def _inherited(facts: tuple[WorkflowFacts, WorkflowFacts], before: StepView, after: StepView) -> Inherited:
+    """What holds for an agent where it leaves a field to its model or to the project."""
+    if before.kind != "Agent" or after.kind != "Agent":
+        return {}
+    absent = [_left_to_model(each, step) for each, step in zip(facts, (before, after), strict=True)]
+    return {
+        (definition, field): (absent[0][field], absent[1][field])
+        for definition in ("CompletionAgent", "AutonomousAgent")
+        for field in absent[0]
+    }
+
+
+def _left_to_model(facts: WorkflowFacts, step: StepView) -> Mapping[str, object]:
+    found: dict[str, object] = {"model": spec_of(facts.index.config).get("default_model")}
+    if step.agent.get("timeout_s") is None or step.agent.get("max_output_tokens") is None:
+        model = model_facts(step.agent.get("model"), facts.index)
+        found |= {"timeout_s": model.timeout_s, "max_output_tokens": model.max_output}
+    else:
+        found |= {"timeout_s": None, "max_output_tokens": None}
+    return found
+
+
+def _policy(
+    findings: Findings, facts: tuple[WorkflowFacts, WorkflowFacts], before: StepView | None, after: StepView, spot: Spot
+) -> None:
+    """Tell of a model that the policy does not allow."""
+    place = spot.at("agent", label="").at("model")
+    was = None if before is None else facts[0].model_names(before.agent.get("model"))
+    now = facts[1].model_names(after.agent.get("model"))
+    if was != now and not facts[1].allows_model(now):
+        what = f"model {now[-1]!r} is none that `policy.allow_models` allows"
+        findings.say("model-beyond-policy", what, place, shown=(was[-1] if was else None, now[-1]))
+
+
+def _added(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts], step: StepView) -> None:
+    old, new = facts
+    spot = Spot((), step.path, "", step.id)
+    is_tool = step.id in new.graph.off_spine
+    if new.acts(step) and not is_tool:
+        findings.say("write-added", f"a new step, and it writes ({step.kind})", spot)
+    elif step.kind == "Workflow":
+        findings.say("workflow-called", "a new step that runs a workflow", spot, None, step.data.get("workflow"))
+    else:
+        findings.say("step-added", f"a new step ({step.kind})", spot)
+    host = new_host(old, new, step)
+    if host is not None:
+        findings.say("host-added", f"calls {host!r}", spot.at("http").at("url"), None, step.get("http", "url"))
+    if step.kind == "MCP":
+        shown = (None, f"{step.get('mcp', 'server')} {step.get('mcp', 'tool')}")
+        findings.say("mcp-tool-changed", "calls a tool of an MCP server", spot.at("mcp"), shown=shown)
+    if step.kind == "Agent":
+        compare_tools(findings, pairs, facts, None, step, spot)
+        for index, key in enumerate(_injected(step)):
+            below = spot.at("agent", label="").at("context_injection").at(index, label="")
+            findings.say("context-injected", f"{key!r} is given to a model", below)
+        _policy(findings, facts, None, step, spot)
+
+
+def _injected(step: StepView) -> list[str]:
+    keys = step.agent.get("context_injection")
+    return [key for key in keys if isinstance(key, str)] if isinstance(keys, list) else []
