@@ -151,7 +151,7 @@ class Assembly:
         summarizer = Summarizer(
             model=summary_model or model,
             bounds=self.bounds,
-            transcript=self.ledger.transcript,
+            ledger=self.ledger,
             clock=self.clock,
             max_output_tokens=self.settings.sampling.max_output_tokens,
         )

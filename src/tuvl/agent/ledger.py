@@ -2,14 +2,23 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from tuvl.agent.decide import CallTools, Finish
 from tuvl.agent.exits import Exit
-from tuvl.agent.ports import Audit, CompletionRecord, ConversationSink, ToolCallRecord
+from tuvl.agent.ports import (
+    Audit,
+    CompletionRecord,
+    ConversationSink,
+    SideAudit,
+    SideCallRecord,
+    ToolCallRecord,
+)
 from tuvl.agent.transcript import Transcript
 from tuvl.errors import StepError
-from tuvl.llm.messages import Message
+from tuvl.guardrails.guard import JudgeCall
+from tuvl.llm.messages import Message, Usage
 from tuvl.redaction import redact
 from tuvl.tools.result import Observation
 from tuvl.tools.toolbox import RequestedCall
@@ -32,8 +41,19 @@ class Ledger:
         """Record a model call."""
         self.transcript.reply(record.iteration, record.reply, record.usage, record.duration_ms)
         if self.audit is not None:
+            reply = replace(record.reply, message=self.transcript.masks.message(record.reply.message))
             async with must_be_kept("audit"):
-                await self.audit.completion(record)
+                await self.audit.completion(replace(record, reply=reply))
+
+    async def summarized(self, messages: int, *, model: str, usage: Usage, duration_ms: float) -> None:
+        """Record that so many messages became a summary, and the model call that made it."""
+        self.transcript.summarized(messages, usage, duration_ms)
+        await self._beside("summary", model=model, usage=usage, duration_ms=duration_ms)
+
+    async def judged(self, call: JudgeCall) -> None:
+        """Record a judge's call."""
+        self.transcript.judged(call)
+        await self._beside("judge", model=call.model, usage=call.usage, duration_ms=call.duration_ms, judge=call)
 
     async def decided(self, move: Finish | CallTools) -> None:
         """Store an assistant turn, before its calls run."""
@@ -48,7 +68,10 @@ class Ledger:
         """Record an answered call."""
         self.transcript.observation(observation)
         if self.audit is not None:
-            record = ToolCallRecord(iteration=self.transcript.turn, call=call, observation=observation)
+            masks = self.transcript.masks
+            record = ToolCallRecord(
+                iteration=self.transcript.turn, call=masks.call(call), observation=masks.observation(observation)
+            )
             async with must_be_kept("audit"):
                 await self.audit.tool_call(record)
 
@@ -66,8 +89,32 @@ class Ledger:
 
     async def _append(self, messages: Sequence[Message]) -> None:
         if self.conversation is not None:
+            kept = [self.transcript.masks.message(message) for message in messages]
             async with must_be_kept("conversation"):
-                await self.conversation.append(messages)
+                await self.conversation.append(kept)
+
+    async def _beside(
+        self,
+        purpose: Literal["judge", "summary"],
+        *,
+        model: str,
+        usage: Usage | None,
+        duration_ms: float,
+        judge: JudgeCall | None = None,
+    ) -> None:
+        if not isinstance(self.audit, SideAudit):
+            return
+        async with must_be_kept("audit"):
+            await self.audit.side_call(
+                SideCallRecord(
+                    iteration=self.transcript.turn,
+                    purpose=purpose,
+                    model=model,
+                    usage=usage,
+                    duration_ms=duration_ms,
+                    judge=judge,
+                )
+            )
 
 
 @asynccontextmanager

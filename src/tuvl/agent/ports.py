@@ -6,8 +6,9 @@ then after an answer `Continuation`. An exception from any of them ends the run 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
+from tuvl.guardrails.guard import JudgeCall
 from tuvl.llm.messages import Message, ModelReply, ModelRequest, Usage
 from tuvl.tools.result import Observation
 from tuvl.tools.toolbox import RequestedCall
@@ -85,6 +86,19 @@ class ToolCallRecord:
     observation: Observation
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideCallRecord:
+    """One model call beside the turns, for the audit: a judge's, or one that made a summary."""
+
+    iteration: int
+    purpose: Literal["judge", "summary"]
+    model: str
+    usage: Usage | None
+    """`None` for a call that was not answered."""
+    duration_ms: float
+    judge: JudgeCall | None = None
+
+
 class Audit(Protocol):
     """Keeps a record of every model call and every tool call, in that order. One that fails ends the run."""
 
@@ -94,6 +108,15 @@ class Audit(Protocol):
 
     async def tool_call(self, record: ToolCallRecord) -> None:
         """Keep an answered tool call; called in call order."""
+        ...
+
+
+@runtime_checkable
+class SideAudit(Audit, Protocol):
+    """An audit that also keeps the model calls beside the turns; any other is not told of them."""
+
+    async def side_call(self, record: SideCallRecord) -> None:
+        """Keep a call; called before any bound is tested on it."""
         ...
 
 

@@ -3,11 +3,13 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from tuvl.agent.ports import CompletionRecord, ToolCallRecord
+from tuvl.agent.ports import CompletionRecord, SideCallRecord, ToolCallRecord
+from tuvl.clock import Clock
 from tuvl.data.run_records import RunRecords
-from tuvl.data.run_rows import MessageRow, ModelCallRow, ReplyRow, ToolCallRow
-from tuvl.llm.messages import Message, ModelRequest, ToolCall
+from tuvl.data.run_rows import MessageRow, ModelCallRow, ReplyRow, SideRow, ToolCallRow
+from tuvl.llm.messages import Message, ModelRequest, ToolCall, Usage
 from tuvl.values import JsonValue, to_json
 
 
@@ -40,6 +42,32 @@ class StoredAudit:
                 estimated=usage.estimated,
                 duration_ms=round(record.duration_ms, 3),
                 reply=self._reply(record) if self._audited else None,
+                audited=self._audited,
+            )
+        )
+
+    async def side_call(self, record: SideCallRecord) -> None:
+        """Keep a model call beside the turns."""
+        usage, judge = record.usage or Usage(), record.judge
+        await self._records.model_call(
+            ModelCallRow(
+                place=self._records.place(self._step_id, record.iteration, self._conversation),
+                model=record.model,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                total_tokens=usage.total_tokens,
+                cached_input_tokens=usage.cached_input_tokens,
+                cost_usd=usage.cost_usd,
+                estimated=usage.estimated,
+                duration_ms=round(record.duration_ms, 3),
+                audited=self._audited,
+                beside=SideRow(
+                    purpose=record.purpose,
+                    artifact=None if judge is None else judge.post.artifact,
+                    site=None if judge is None else judge.post.site,
+                    verdict=None if judge is None else judge.verdict,
+                    error_type=None if judge is None else judge.error_type,
+                ),
             )
         )
 
@@ -79,30 +107,88 @@ class StoredAudit:
 
 
 class StoredConversation:
-    """Appends the turns of an agent to a conversation, each as it happens."""
+    """Appends the turns of an agent to a conversation, each as it happens.
 
-    def __init__(self, records: RunRecords, *, step_id: str, conversation: str) -> None:
+    A reply that comes in pieces is there from its first piece on, marked as open, and grows; committed, it is a message
+    like any other. What is open when a process dies stays open, and says so.
+    """
+
+    def __init__(self, records: RunRecords, *, step_id: str, conversation: str, clock: Clock) -> None:
         self._records = records
         self._step_id = step_id
         self._conversation = conversation
+        self._clock = clock
         self._turn = 0
+        self._open: _OpenReply | None = None
 
     async def append(self, messages: Sequence[Message]) -> None:
         """Store a turn."""
         if not messages:
             return
         self._turn += any(message.role == "assistant" for message in messages)
-        rows = [
-            MessageRow(
-                role=message.role,
-                content=message.content,
-                tool_calls=_calls(message.tool_calls),
-                tool_call_id=message.tool_call_id,
-                name=message.name,
-            )
-            for message in messages
-        ]
-        await self._records.messages(self._records.place(self._step_id, self._turn, self._conversation), rows)
+        place = self._records.place(self._step_id, self._turn, self._conversation)
+        await self._records.messages(place, [_row(message) for message in messages])
+
+    async def open_turn(self, turn: int) -> None:
+        """Begin a reply."""
+        if self._open is not None:
+            await self._records.void_reply(self._open.number)
+        place = self._records.place(self._step_id, turn, self._conversation)
+        number = await self._records.open_reply(place)
+        self._open = _OpenReply(number=number, turn=turn, written_at=self._clock.monotonic())
+
+    async def chunk(self, text: str) -> None:
+        """Take a piece; it is written with others, when there are enough of them or the last time is a while ago."""
+        reply = self._open
+        if reply is None:
+            raise RuntimeError("a piece of a reply that was not opened")
+        reply.texts.append(text)
+        reply.waiting += len(text)
+        reply.size += len(text)
+        now = self._clock.monotonic()
+        # The more there is, the more is gathered: writing it all anew each time costs no more than twice its size.
+        if reply.waiting < max(GATHERED_CHARS, reply.size // 2) and now - reply.written_at < GATHERED_S:
+            return
+        reply.texts = ["".join(reply.texts)]
+        await self._records.reply_so_far(reply.number, reply.texts[0])
+        reply.waiting, reply.written_at = 0, now
+
+    async def commit(self, message: Message) -> None:
+        """Store the whole reply."""
+        reply = self._open
+        if reply is None:
+            raise RuntimeError("a reply that was not opened")
+        await self._records.close_reply(reply.number, _row(message))
+        self._open, self._turn = None, reply.turn
+
+
+GATHERED_CHARS = 1024
+"""Characters of a streamed reply that are gathered before they are written."""
+
+GATHERED_S = 1.0
+"""Seconds after which fewer are written, too."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _OpenReply:
+    """A reply that comes in pieces."""
+
+    number: int
+    turn: int
+    written_at: float
+    texts: list[str] = field(default_factory=list)
+    size: int = 0
+    waiting: int = 0
+
+
+def _row(message: Message) -> MessageRow:
+    return MessageRow(
+        role=message.role,
+        content=message.content,
+        tool_calls=_calls(message.tool_calls),
+        tool_call_id=message.tool_call_id,
+        name=message.name,
+    )
 
 
 class RequestDigest:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuvl.agent.compaction import as_text
+from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
-from tuvl.agent.transcript import Transcript
 from tuvl.clock import Clock
 from tuvl.errors import StepError
 from tuvl.llm.delimited import delimited
@@ -25,7 +25,7 @@ class Summarizer:
 
     model: ChatModel
     bounds: Bounds
-    transcript: Transcript
+    ledger: Ledger
     clock: Clock
     max_output_tokens: int | None = None
 
@@ -41,7 +41,8 @@ class Summarizer:
         started = self.clock.monotonic()
         reply = await self.model.complete(request)
         usage = self.bounds.meter.count_reply(request, reply, self.model.price)
-        self.transcript.summarized(len(messages), usage, (self.clock.monotonic() - started) * 1000)
+        duration_ms = (self.clock.monotonic() - started) * 1000
+        await self.ledger.summarized(len(messages), model=self.model.name, usage=usage, duration_ms=duration_ms)
         text = (reply.message.content or "").strip()
         if not text or reply.finish_reason == "content_filter":
             raise StepError("the summary of earlier turns came back empty", type="compaction_failed")

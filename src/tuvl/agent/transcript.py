@@ -2,11 +2,12 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tuvl.agent.decide import CallTools, NextMove
 from tuvl.agent.exits import Exit
-from tuvl.llm.messages import ModelReply, ToolCall, Usage
+from tuvl.guardrails.guard import JudgeCall
+from tuvl.llm.messages import Message, ModelReply, ToolCall, Usage
 from tuvl.redaction import redact
 from tuvl.tools.result import Observation
 from tuvl.tools.toolbox import RequestedCall
@@ -19,6 +20,33 @@ class Masks:
 
     said: Callable[[JsonValue], JsonValue] | None = None
     observed: Callable[[JsonValue], JsonValue] | None = None
+
+    def message(self, message: Message) -> Message:
+        """Return a message as it may be kept: what the model said is masked, the rest has passed its gate."""
+        if self.said is None or message.role != "assistant":
+            return message
+        return replace(
+            message,
+            content=None if message.content is None else str(self.said(message.content)),
+            tool_calls=tuple(replace(call, arguments=self.said(call.arguments)) for call in message.tool_calls),
+            provider=_object(self.said(dict(message.provider))),
+        )
+
+    def call(self, call: RequestedCall) -> RequestedCall:
+        """Return a call as it may be kept."""
+        if self.said is None:
+            return call
+        arguments = call.arguments
+        values, history = _object(self.said(arguments.values)), str(self.said(arguments.history))
+        return replace(call, arguments=replace(arguments, values=values, history=history))
+
+    def observation(self, observation: Observation) -> Observation:
+        """Return an answered call as it may be kept: its text has passed the gate, its failure's detail has not."""
+        failure = observation.failure
+        if self.observed is None or failure is None:
+            return observation
+        message, detail = str(self.observed(failure.message)), _object(self.observed(failure.detail))
+        return replace(observation, failure=replace(failure, message=message, detail=detail))
 
 
 MAX_CHARS = 4 * 1024 * 1024
@@ -33,7 +61,7 @@ class Transcript:
     """
 
     def __init__(self, step_id: str, entries: list[JsonObject] | None = None, *, masks: Masks | None = None) -> None:
-        self._masks = masks or Masks()
+        self.masks = masks or Masks()
         self.entries: list[JsonObject] = [] if entries is None else entries
         self.step_id = step_id
         self._open: dict[str, str] = {}
@@ -70,6 +98,21 @@ class Transcript:
     def summarized(self, messages: int, usage: Usage, duration_ms: float) -> None:
         """Record that so many messages were folded into a summary, and what the call for it used."""
         self._add("compaction", {"messages": messages, "usage": _usage(usage), "duration_ms": round(duration_ms, 3)})
+
+    def judged(self, call: JudgeCall) -> None:
+        """Record a judge's call: where it stood and what it said, not what it read."""
+        entry: JsonObject = {
+            "artifact": call.post.artifact,
+            "site": call.post.site,
+            "model": call.model,
+            "verdict": call.verdict,
+            "duration_ms": round(call.duration_ms, 3),
+        }
+        if call.usage is not None:
+            entry["usage"] = _usage(call.usage)
+        if call.error_type is not None:
+            entry["error_type"] = call.error_type
+        self._add("judge_call", entry)
 
     def move(self, move: NextMove) -> None:
         """Record the calls that a turn asks for, with the ids under which they are answered."""
@@ -109,7 +152,7 @@ class Transcript:
                 "message": redact(observation.failure.message),
                 "detail": observation.failure.detail,
             }
-            entry["error"] = error if self._masks.observed is None else self._masks.observed(error)
+            entry["error"] = error if self.masks.observed is None else self.masks.observed(error)
         self._add("tool_result", entry, chars=len(observation.content))
 
     def close(self, ended: Exit) -> None:
@@ -130,7 +173,7 @@ class Transcript:
         self._open.clear()
 
     def _said(self, value: JsonValue) -> JsonValue:
-        return value if self._masks.said is None else self._masks.said(value)
+        return value if self.masks.said is None else self.masks.said(value)
 
     def _add(self, type: str, entry: dict[str, JsonValue], *, chars: int = 0) -> None:
         whole: JsonObject = {"step": self.step_id, "type": type, "iteration": self.turn, **entry}
@@ -143,6 +186,10 @@ class Transcript:
             oldest, weight = self._heavy.popleft()
             self._chars -= weight
             _elide(oldest)
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}
 
 
 def _elide(entry: JsonObject) -> None:

@@ -67,18 +67,31 @@ def _show(run: JsonObject) -> Iterator[str]:
 
 def _entry(entry: JsonObject) -> Iterator[str]:
     place = f"{entry['step_id']}: turn {entry['iteration']}"
-    if entry["type"] == "model_call":
-        yield (
-            f"{place} · {entry['model']} · {count(_whole(entry['total_tokens']), 'token')} · "
-            f"{_took(entry['duration_ms'])} · {entry['finish_reason']}"
-        )
-        if entry.get("content"):
-            yield f"    says    {shorten(str(entry['content']), 300)}"
-        for call in map(mapping, items(entry.get("tool_calls"))):
-            yield f"    asks    {call.get('name')} {shorten(_text(call.get('arguments')), 200)}"
-        return
-    yield f"{place} · {entry['tool']} {shorten(dump_json(entry['arguments']), 200)} → {entry['signal']}"
-    yield f"    answer  {shorten(str(entry['content']), 300)}"
+    match entry["type"]:
+        case "model_call":
+            yield f"{place} · {_model_call(entry)} · {entry['finish_reason']}"
+            if entry.get("content"):
+                yield f"    says    {shorten(str(entry['content']), 300)}"
+            for call in map(mapping, items(entry.get("tool_calls"))):
+                yield f"    asks    {call.get('name')} {shorten(_text(call.get('arguments')), 200)}"
+        case "judge_call":
+            why = f" ({entry['error_type']})" if entry.get("error_type") else ""
+            yield f"{place} · judge of {entry['artifact']} ({entry['site']}) → {entry['verdict']}{why}"
+            yield f"    asked   {_model_call(entry)}"
+        case "summary_call":
+            yield f"{place} · summary · {_model_call(entry)}"
+        case "unfinished_reply":
+            again = ", begun anew" if entry["state"] == "void" else ""
+            yield f"{place} · unfinished: a reply that came in pieces was never completed{again}"
+            if entry.get("content"):
+                yield f"    said    {shorten(str(entry['content']), 300)}"
+        case _:
+            yield f"{place} · {entry['tool']} {shorten(dump_json(entry['arguments']), 200)} → {entry['signal']}"
+            yield f"    answer  {shorten(str(entry['content']), 300)}"
+
+
+def _model_call(entry: JsonObject) -> str:
+    return f"{entry['model']} · {count(_whole(entry['total_tokens']), 'token')} · {_took(entry['duration_ms'])}"
 
 
 def _text(value: JsonValue) -> str:

@@ -123,6 +123,24 @@ class RunRecords:
         ]
         await (await self._begun()).messages(self._run.run_id, place, clean)
 
+    async def open_reply(self, place: Place) -> int:
+        """Begin a reply that comes in pieces; returns its number."""
+        return await (await self._begun()).open_message(self._run.run_id, place)
+
+    async def reply_so_far(self, number: int, text: str) -> None:
+        """Keep what an open reply says by now. Of a secure value that is only half there yet, nothing is kept."""
+        whole = self._secure.without_beginnings(self._text(text) or "")
+        await self._access.store.rewrite_message(number, content=whole, state="open")
+
+    async def close_reply(self, number: int, row: MessageRow) -> None:
+        """Keep the whole of an open reply in its place."""
+        calls = self._list(row.tool_calls)
+        await self._access.store.rewrite_message(number, content=self._text(row.content), tool_calls=calls, state=None)
+
+    async def void_reply(self, number: int) -> None:
+        """Keep that an open reply began anew: nothing came of what was kept."""
+        await self._access.store.void_message(number)
+
     async def finish(self, document: JsonObject, *, wanted: bool) -> None:
         """Keep how the run ended; a run of which nothing was kept so far is kept when it is `wanted`."""
         if not (wanted or self._state.begun):

@@ -42,8 +42,19 @@ class ReplyRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SideRow:
+    """What a model call beside the turns was for, and what a judge made of it; never what was judged."""
+
+    purpose: str
+    artifact: str | None = None
+    site: str | None = None
+    verdict: str | None = None
+    error_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCallRow:
-    """One model call: what it used, and when it is audited what was said."""
+    """One model call: what it used, and when it is audited what was said, or what it was for beside the turns."""
 
     place: Place
     model: str
@@ -55,6 +66,8 @@ class ModelCallRow:
     estimated: bool
     duration_ms: float
     reply: ReplyRow | None = None
+    beside: "SideRow | None" = None
+    audited: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,11 @@
 """The store of runs in SQL: written while a run goes, read by `tuvl runs`."""
 
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, Table, func, insert, select, text, update
+from sqlalchemy import ColumnElement, Row, Select, Table, func, insert, or_, select, text, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -19,6 +20,15 @@ from tuvl.values import JsonObject, JsonValue, to_json
 
 _LOCK = 7_281_454
 """Key of the PostgreSQL lock under which the tables are made."""
+
+OPEN = "open"
+"""State of a reply that comes in pieces; of one that was cut off, by a crash for one, it stays."""
+
+VOID = "void"
+"""State of a reply that came in pieces and began anew."""
+
+UNANSWERED = "unanswered"
+"""Verdict of a judge that could not be asked: such a call used nothing that is known."""
 
 RUNNING = "running"
 """Status of a run that has not said yet how it ended; of one whose process died it stays."""
@@ -71,8 +81,12 @@ class RunStore:
             "cost_usd": row.cost_usd,
             "estimated": row.estimated,
             "duration_ms": row.duration_ms,
-            "audited": row.reply is not None,
+            "audited": row.audited,
         }
+        if row.beside is not None:
+            beside = row.beside
+            values |= {"purpose": beside.purpose, "artifact": beside.artifact, "site": beside.site}
+            values |= {"verdict": beside.verdict, "error_type": beside.error_type}
         if row.reply is not None:
             values |= {
                 "request_digest": row.reply.request_digest,
@@ -122,6 +136,26 @@ class RunStore:
         ]
         await self._add(messages, values)
 
+    async def open_message(self, run_id: str, place: Place) -> int:
+        """Begin a reply that comes in pieces; returns its number, which keeps its place in the conversation."""
+        values = {**_place(run_id, place), "role": "assistant", "content": "", "state": OPEN}
+        async with self._writing.begin() as connection:
+            added = await connection.execute(insert(messages).values(values).returning(messages.c.number))
+            return int(added.scalar_one())
+
+    async def rewrite_message(
+        self, number: int, *, content: str | None, tool_calls: Sequence[JsonValue] = (), state: str | None
+    ) -> None:
+        """Keep what an open reply says by now, and whether that is all; `None` is the state of a whole one."""
+        values = {"content": content, "tool_calls": list(tool_calls) or None, "state": state}
+        async with self._writing.begin() as connection:
+            await connection.execute(update(messages).where(messages.c.number == number).values(values))
+
+    async def void_message(self, number: int) -> None:
+        """Keep that nothing came of an open reply."""
+        async with self._writing.begin() as connection:
+            await connection.execute(update(messages).where(messages.c.number == number).values(state=VOID))
+
     async def _add(self, table: Table, values: Sequence[Mapping[str, object]]) -> None:
         async with self._writing.begin() as connection:
             await connection.execute(insert(table), list(values))
@@ -166,12 +200,17 @@ class RunStore:
         }
 
     async def trace(self, run_id: str, asked: TraceFilter) -> Rows:
-        """Return the audited calls of a run, each model call followed by the tool calls it asked for."""
+        """Return the audited calls of a run, each model call followed by the tool calls it asked for.
+
+        Replies that came in pieces and never to an end stand where they were begun.
+        """
         entries: list[tuple[int, int, JsonObject]] = []
         if asked.tool is None:
             query = select(model_calls).where(model_calls.c.run_id == run_id, model_calls.c.audited.is_(True))
             for row in await self._rows(_of_step(query, model_calls, asked)):
-                entries.append((row._mapping["number"], 0, _entry("model_call", row, _HIDDEN_OF_MODEL_CALLS)))
+                kind = f"{row._mapping['purpose'] or 'model'}_call"
+                entries.append((row._mapping["number"], 0, _entry(kind, row, _HIDDEN_OF_MODEL_CALLS)))
+            entries += await self._unfinished(run_id, asked)
         query = select(tool_calls).where(tool_calls.c.run_id == run_id)
         if asked.tool is not None:
             query = query.where(tool_calls.c.tool == asked.tool)
@@ -180,6 +219,21 @@ class RunStore:
             entry = _entry("tool_call", row, _HIDDEN_OF_TOOL_CALLS)
             entries.append((called["model_call"] or 0, called["number"], entry))
         return [entry for _, _, entry in sorted(entries, key=lambda each: each[:2])]
+
+    async def _unfinished(self, run_id: str, asked: TraceFilter) -> list[tuple[int, int, JsonObject]]:
+        before = (
+            select(func.max(model_calls.c.number))
+            .where(model_calls.c.run_id == run_id, model_calls.c.at <= messages.c.at)
+            .correlate(messages)
+            .scalar_subquery()
+        )
+        query = select(messages, before.label("after")).where(
+            messages.c.run_id == run_id, messages.c.state.is_not(None)
+        )
+        found = await self._rows(_of_step(query, messages, asked))
+        return [
+            (row._mapping["after"] or 0, _LAST, _entry("unfinished_reply", row, _HIDDEN_OF_UNFINISHED)) for row in found
+        ]
 
     async def conversation(self, id: str, reader: Principal) -> Rows:
         """Return the messages of a conversation, oldest first, of the runs that the reader may see."""
@@ -198,7 +252,7 @@ class RunStore:
         counts = (
             select(messages.c.conversation, func.count().label("messages"))
             .join(runs, runs.c.run_id == messages.c.run_id)
-            .where(messages.c.conversation.in_(mine), same)
+            .where(messages.c.conversation.in_(mine), messages.c.state.is_(None), same)
             .group_by(messages.c.conversation)
         )
         used = (
@@ -210,7 +264,7 @@ class RunStore:
                 func.max(model_calls.c.estimated.cast(model_calls.c.iteration.type)).label("estimated"),
             )
             .join(runs, runs.c.run_id == model_calls.c.run_id)
-            .where(model_calls.c.conversation.in_(mine), same)
+            .where(model_calls.c.conversation.in_(mine), _answered(), same)
             .group_by(model_calls.c.conversation)
         )
         usage = {row._mapping["conversation"]: _usage(row) for row in await self._rows(used)}
@@ -236,6 +290,13 @@ _SUMMED = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens
 _HIDDEN_OF_MODEL_CALLS = frozenset({"number", "run_id", "audited"})
 _HIDDEN_OF_TOOL_CALLS = frozenset({"number", "run_id", "model_call"})
 _HIDDEN_OF_MESSAGES = frozenset({"number", "conversation"})
+_HIDDEN_OF_UNFINISHED = frozenset({"number", "run_id", "role", "after"})
+_LAST = sys.maxsize
+"""Puts a reply that was begun after a model call behind all that this call asked for."""
+
+
+def _answered() -> ColumnElement[bool]:
+    return or_(model_calls.c.verdict.is_(None), model_calls.c.verdict != UNANSWERED)
 
 
 def _visible(reader: Principal) -> list[ColumnElement[bool]]:

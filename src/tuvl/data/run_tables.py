@@ -16,12 +16,14 @@ from sqlalchemy import (
     Text,
     inspect,
     select,
+    text,
 )
+from sqlalchemy.schema import CreateColumn
 
 from tuvl.data.tables import NAMES, UtcMoment, json_type
 from tuvl.errors import ConfigError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of the tables below. A change of them needs a step in `prepare` that turns the one before into it."""
 
 metadata = MetaData(naming_convention=NAMES)
@@ -79,6 +81,12 @@ model_calls = Table(
     Column("tool_calls", json_type()),
     Column("thinking", json_type()),
     Column("finish_reason", String),
+    # The calls beside an agent's turns, and how a judge's went.
+    Column("purpose", String),
+    Column("artifact", String),
+    Column("site", String),
+    Column("verdict", String),
+    Column("error_type", String),
 )
 
 tool_calls = Table(
@@ -112,16 +120,30 @@ messages = Table(
     Column("tool_calls", json_type()),
     Column("tool_call_id", String),
     Column("name", String),
+    # `open` while a streamed reply comes in, and for ever where nothing came of it; `void` once it began anew.
+    Column("state", String),
 )
+
+ADDED_IN_2 = (
+    *(model_calls.c[name] for name in ("purpose", "artifact", "site", "verdict", "error_type")),
+    messages.c.state,
+)
+"""Columns that tables of version 1 lack; all of them may be empty."""
 
 
 def prepare(connection: Connection) -> None:
-    """Make the tables on first use; raises `ConfigError` for those of a newer version."""
+    """Make the tables on first use, and bring older ones up to date; raises `ConfigError` for newer ones."""
     if version_table.name not in inspect(connection).get_table_names():
         metadata.create_all(connection)
         connection.execute(version_table.insert().values(version=SCHEMA_VERSION))
         return
     found = connection.execute(select(version_table.c.version)).scalar()
+    if found == 1:
+        for column in ADDED_IN_2:
+            written = CreateColumn(column).compile(dialect=connection.dialect)
+            connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {written}"))
+        connection.execute(version_table.update().values(version=2))
+        found = 2
     if found != SCHEMA_VERSION:
         raise ConfigError(
             f"the store of runs has version {found} of its tables, and this tuvl knows version {SCHEMA_VERSION};"

@@ -36,6 +36,16 @@ class SecureValues:
         """Return a value with everything remembered masked, at any depth and inside longer texts."""
         return self._masked(value, sorted(self._values, key=len, reverse=True)) if self._values else value
 
+    def without_beginnings(self, text: str) -> str:
+        """Return a text that goes on without what may be the beginning of a value at its end."""
+        cut = len(text)
+        for secret in self._values:
+            for length in range(min(len(secret) - 1, len(text)), 0, -1):
+                if text.endswith(secret[:length]):
+                    cut = min(cut, len(text) - length)
+                    break
+        return text[:cut]
+
     def _masked(self, value: JsonValue, secrets: list[str]) -> JsonValue:
         match value:
             case str():

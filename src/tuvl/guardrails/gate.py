@@ -2,25 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from tuvl.errors import StepError
-from tuvl.guardrails.guard import Guard, GuardServices, Objection
+from tuvl.guardrails.guard import Guard, GuardServices, Objection, Post, Site
 from tuvl.guardrails.guards.llm_judge import LlmJudge
 from tuvl.guardrails.register import guard_for
 from tuvl.plan.guards import GuardrailPlan, GuardrailSites
 from tuvl.spec.signals import Reserved
-
-Site: TypeAlias = Literal["input", "tools", "output"]
 
 VIOLATION = Reserved.GUARDRAIL_VIOLATION
 
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A guard, and the artifact it comes from as `name@version`."""
+    """A guard, and where it stands."""
 
-    artifact: str
+    post: Post
     guard: Guard
 
 
@@ -37,7 +34,10 @@ class GuardedGates:
     def of(cls, sites: GuardrailSites, services: GuardServices) -> "GuardedGates":
         """Make the gates of one agent run; raises `ConfigError` for a judge whose model cannot be made."""
         return cls(
-            _posted(sites.input, services), _posted(sites.tools, services), _posted(sites.output, services), services
+            _posted(sites.input, "input", services),
+            _posted(sites.tools, "tools", services),
+            _posted(sites.output, "output", services),
+            services,
         )
 
     async def input(self, text: str) -> str:
@@ -45,37 +45,41 @@ class GuardedGates:
         for posted in (*self._input, *self._tools, *self._output):
             if isinstance(posted.guard, LlmJudge):
                 self._services.require_price(posted.guard.model)
-        return await _pass(self._input, "input", text)
+        return await _pass(self._input, text)
 
     async def observation(self, text: str) -> str:
         """Look at the whole text of a tool result."""
-        return await _pass(self._tools, "tools", text)
+        return await _pass(self._tools, text)
 
     async def output(self, text: str) -> str:
         """Look at the final answer, before it is read and anything is written."""
-        return await _pass(self._output, "output", text)
+        return await _pass(self._output, text)
 
 
-def _posted(plans: Sequence[GuardrailPlan], services: GuardServices) -> tuple[Posted, ...]:
-    return tuple(Posted(plan.artifact, guard_for(check, services)) for plan in plans for check in plan.checks)
+def _posted(plans: Sequence[GuardrailPlan], site: Site, services: GuardServices) -> tuple[Posted, ...]:
+    found: list[Posted] = []
+    for plan in plans:
+        post = Post(artifact=plan.artifact, site=site)
+        found += [Posted(post, guard_for(check, services, post)) for check in plan.checks]
+    return tuple(found)
 
 
-async def _pass(guards: Sequence[Posted], site: Site, text: str) -> str:
+async def _pass(guards: Sequence[Posted], text: str) -> str:
     for posted in guards:
         try:
             text = await posted.guard.look(text)
         except Objection as objection:
-            raise _violation(posted, site, objection) from objection
+            raise _violation(posted, objection) from objection
     return text
 
 
-def _violation(posted: Posted, site: Site, objection: Objection) -> StepError:
-    check = posted.guard.check
+def _violation(posted: Posted, objection: Objection) -> StepError:
+    check, post = posted.guard.check, posted.post
     return StepError(
-        f"guardrail {posted.artifact!r} refused the {_WORDS[site]}: check {check!r}, {objection}",
+        f"guardrail {post.artifact!r} refused the {_WORDS[post.site]}: check {check!r}, {objection}",
         type=VIOLATION.value,
         signal=VIOLATION.value,
-        detail={"artifact": posted.artifact, "check": check, "site": site},
+        detail={"artifact": post.artifact, "check": check, "site": post.site},
     )
 
 

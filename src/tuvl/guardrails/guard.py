@@ -1,14 +1,18 @@
 """What a guard is, what it may use of the run, and how it objects."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from tuvl.clock import Clock
-from tuvl.llm.messages import ChatModel
+from tuvl.llm.messages import ChatModel, Usage
 from tuvl.llm.meter import Meter
 from tuvl.plan.language_model import ModelPlan
 from tuvl.values import JsonValue
+
+Site: TypeAlias = Literal["input", "tools", "output"]
+
+Verdict: TypeAlias = Literal["passed", "refused", "unreadable", "unanswered"]
 
 
 class Objection(Exception):
@@ -29,6 +33,28 @@ class Guard(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """Where a guard stands: the artifact it comes from as `name@version`, and the site it looks at."""
+
+    artifact: str
+    site: Site
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeCall:
+    """One question to a judge, for the record: what came of it and what it used; never the text, nor the reason."""
+
+    post: Post
+    model: str
+    verdict: Verdict
+    duration_ms: float
+    usage: Usage | None = None
+    """`None` for a judge that did not answer."""
+    error_type: str | None = None
+    """Why it did not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GuardServices:
     """What guards use of the run: judges call models, and what they use counts."""
 
@@ -43,3 +69,5 @@ class GuardServices:
     """Refuses a model without a price where a cost bound is set; raises `StepError`."""
     check_budgets: Callable[[], None]
     """Tests the budgets after a call, where the agent wants that; raises `StepError`."""
+    judged: Callable[[JudgeCall], Awaitable[None]]
+    """Keeps a record of a judge's call; raises `StepError` when it cannot be kept."""

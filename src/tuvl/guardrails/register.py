@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from tuvl.guardrails.guard import Guard, GuardServices
+from tuvl.guardrails.guard import Guard, GuardServices, Post
 from tuvl.guardrails.guards.json_schema import JsonSchema
 from tuvl.guardrails.guards.llm_judge import LlmJudge
 from tuvl.guardrails.guards.max_chars import MaxChars
@@ -19,7 +19,7 @@ from tuvl.plan.guards import (
 )
 
 
-def guard_for(plan: GuardPlan, services: GuardServices) -> Guard:
+def guard_for(plan: GuardPlan, services: GuardServices, post: Post) -> Guard:
     """Make the guard of one check, for one agent run."""
     match plan:
         case JsonSchemaGuard():
@@ -31,6 +31,6 @@ def guard_for(plan: GuardPlan, services: GuardServices) -> Guard:
         case PiiMaskGuard():
             return PiiMask(masker_for(plan.fields))
         case LlmJudgeGuard():
-            return LlmJudge.of(plan, services)
+            return LlmJudge.of(plan, services, post)
         case _:
             assert_never(plan)

@@ -3,6 +3,7 @@
 from tuvl.agent.assembly import Assembly
 from tuvl.agent.completion import CompletionRunner
 from tuvl.agent.exits import Exit
+from tuvl.agent.ledger import Ledger
 from tuvl.agent.outcome import OutcomeContract
 from tuvl.agent.prompt import autonomous_opening, completion_opening
 from tuvl.agent.transcript import Transcript
@@ -36,7 +37,8 @@ async def run_agent(scope: StepScope) -> StepResult:
 async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> tuple[int, Exit]:
     services, emit = scope.services, emitter_of(scope)
     bounds = bounds_of(agent, services)
-    gates = gates_of(agent, scope, bounds)
+    ledger = ledger_of(agent, scope, transcript)
+    gates = gates_of(agent, scope, bounds, ledger)
     parts = AgentParts(agent=agent, scope=scope, bounds=bounds, emit=emit, turn=lambda: runner.turn)
     assembly = Assembly(
         settings=parts.settings(),
@@ -45,7 +47,7 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
         bounds=bounds,
         gates=gates,
         control=services.control,
-        ledger=ledger_of(agent, scope, transcript),
+        ledger=ledger,
         clock=services.clock,
         emit=emit,
     )
@@ -64,7 +66,7 @@ async def _complete(agent: AgentPlan, scope: StepScope, transcript: Transcript) 
         model=parts.model(),
         bounds=bounds,
         contract=OutcomeContract(plan=agent.outcome),
-        gates=gates_of(agent, scope, bounds),
+        gates=gates_of(agent, scope, bounds, Ledger(transcript=transcript)),
         control=services.control,
         transcript=transcript,
         clock=services.clock,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from tuvl.agent.gates import Gates, OpenGates
+from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.agent.transcript import Masks
 from tuvl.guardrails.gate import GuardedGates
@@ -16,7 +17,7 @@ from tuvl.tools.toolbox import ToolHooks
 from tuvl.values import JsonValue
 
 
-def gates_of(agent: AgentPlan, scope: StepScope, bounds: Bounds) -> Gates:
+def gates_of(agent: AgentPlan, scope: StepScope, bounds: Bounds, ledger: Ledger) -> Gates:
     """Return the gates of one run; raises `ConfigError` for a judge whose model cannot be made."""
     if not agent.guardrails.checks:
         return OpenGates()
@@ -31,12 +32,13 @@ def gates_of(agent: AgentPlan, scope: StepScope, bounds: Bounds) -> Gates:
             values=scope.values,
             require_price=bounds.require_price,
             check_budgets=bounds.check_after_call,
+            judged=ledger.judged,
         ),
     )
 
 
 def masks_of(agent: AgentPlan) -> Masks:
-    """Return what is masked in the trace: what passes a mask on its way must not stand there bare."""
+    """Return what is masked in trace and records: what passes a mask on its way must not stand there bare."""
     return Masks(said=_mask(agent.guardrails.output), observed=_mask(agent.guardrails.tools))
 
 

@@ -39,7 +39,9 @@ def ledger_of(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> Led
     conversation = None if agent.conversation is None else _id(agent.conversation, scope)
     stored = None
     if conversation is not None and services.records is not None:
-        stored = StoredConversation(services.records, step_id=scope.place, conversation=conversation)
+        stored = StoredConversation(
+            services.records, step_id=scope.place, conversation=conversation, clock=services.clock
+        )
     return Ledger(transcript=transcript, audit=_audit(agent, scope, conversation), conversation=stored)
 
 

@@ -26,8 +26,9 @@ async def run_tool_call(scope: StepScope) -> StepResult:
     bounds = bounds_of(agent, scope.services)
     parts = AgentParts(agent=agent, scope=scope, bounds=bounds, emit=emitter_of(scope), turn=lambda: 1)
     transcript = Transcript(scope.place, scope.trace, masks=masks_of(agent))
-    toolbox = toolbox_of(parts, gates_of(agent, scope, bounds), (tool,))
+    ledger = ledger_of(agent, scope, transcript)
+    toolbox = toolbox_of(parts, gates_of(agent, scope, bounds, ledger), (tool,))
     call = RequestedCall(id=CALL_ID, name=tool.ref, arguments=read_arguments(plan.arguments))
-    (answer,) = await toolbox.answer([call], turn=1, record=ledger_of(agent, scope, transcript))
+    (answer,) = await toolbox.answer([call], turn=1, record=ledger)
     output: JsonObject = {"content": answer.content, "failed": answer.failed, "truncated": answer.truncated}
     return StepResult(output=output, has_output=True, trace=tuple(transcript.entries))

@@ -2,13 +2,13 @@
 
 import logging
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, assert_never
 
 from tuvl.errors import ModelError
-from tuvl.guardrails.guard import GuardServices, Objection
+from tuvl.guardrails.guard import GuardServices, JudgeCall, Objection, Post, Verdict
 from tuvl.guardrails.guards.json_schema import read_json
 from tuvl.llm.delimited import delimited
-from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest
+from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest, Usage
 from tuvl.llm.meter import Meter
 from tuvl.llm.retrying import RetryingModel
 from tuvl.plan.guards import LlmJudgeGuard
@@ -41,6 +41,7 @@ class LlmJudge:
     criteria: str
     on_judge_error: Literal["ignore", "violation"]
     services: GuardServices
+    post: Post
     meter: Meter = field(init=False)
     check = "llm_judge"
 
@@ -49,13 +50,13 @@ class LlmJudge:
         object.__setattr__(self, "meter", Meter(parent=self.services.meter))
 
     @classmethod
-    def of(cls, plan: LlmJudgeGuard, services: GuardServices) -> "LlmJudge":
+    def of(cls, plan: LlmJudgeGuard, services: GuardServices, post: Post) -> "LlmJudge":
         """Make the judge of one agent run; raises `ConfigError` when its model cannot be made."""
         model = RetryingModel(
             services.model_for(plan.model), RETRY, timeout_s=services.judge_timeout_s, clock=services.clock
         )
         criteria = plan.criteria.render_text(services.values).strip()
-        return cls(model, criteria, plan.on_judge_error, services)
+        return cls(model, criteria, plan.on_judge_error, services, post)
 
     async def look(self, text: str) -> str:
         """Let the text pass when the verdict is that it may."""
@@ -66,16 +67,41 @@ class LlmJudge:
             ),
             json_answer=True,
         )
+        started = self.services.clock.monotonic()
         try:
             reply = await self.model.complete(request)
         except ModelError as error:
+            await self._tell("unanswered", started, error_type=error.type)
             self._unanswered(error)
             return text
-        self.meter.count_reply(request, reply, self.model.price)
+        usage = self.meter.count_reply(request, reply, self.model.price)
+        verdict = read_verdict(reply)
+        await self._tell(verdict, started, usage=usage)
         self.services.check_budgets()
-        if not passes(reply):
-            raise Objection("the judge's verdict is that it may not pass")
-        return text
+        match verdict:
+            case "passed":
+                return text
+            case "refused":
+                raise Objection("the judge's verdict is that it may not pass")
+            case "unreadable":
+                raise Objection("the judge's verdict cannot be read")
+            case _:
+                assert_never(verdict)
+
+    async def _tell(
+        self, verdict: Verdict, started: float, *, usage: Usage | None = None, error_type: str | None = None
+    ) -> None:
+        duration_ms = (self.services.clock.monotonic() - started) * 1000
+        await self.services.judged(
+            JudgeCall(
+                post=self.post,
+                model=self.model.name,
+                verdict=verdict,
+                duration_ms=duration_ms,
+                usage=usage,
+                error_type=error_type,
+            )
+        )
 
     def _unanswered(self, error: ModelError) -> None:
         if error.type in RAISED:
@@ -89,18 +115,18 @@ class LlmJudge:
         )
 
 
-def passes(reply: ModelReply) -> bool:
-    """Read a verdict; raises `Objection` for anything but `{"pass": true|false, "reason"?: text}`."""
+def read_verdict(reply: ModelReply) -> Literal["passed", "refused", "unreadable"]:
+    """Read a verdict: anything but `{"pass": true|false, "reason"?: text}` is unreadable."""
     message = reply.message
     if message.tool_calls or reply.finish_reason in ("length", "content_filter"):
-        raise Objection("the judge's verdict cannot be read")
+        return "unreadable"
     try:
         verdict = read_json(message.content or "")
     except Objection:
-        raise Objection("the judge's verdict cannot be read") from None
+        return "unreadable"
     if not isinstance(verdict, dict) or not {"pass"} <= verdict.keys() <= {"pass", "reason"}:
-        raise Objection("the judge's verdict cannot be read")
+        return "unreadable"
     passed = verdict["pass"]
     if not isinstance(passed, bool) or not isinstance(verdict.get("reason"), str | None):
-        raise Objection("the judge's verdict cannot be read")
-    return passed
+        return "unreadable"
+    return "passed" if passed else "refused"
