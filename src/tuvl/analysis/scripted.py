@@ -19,7 +19,7 @@ def scripted_models(workflow: WorkflowView, project: Surroundings) -> Iterator[F
     for path, name in named_models(workflow.data, "Workflow"):
         # Only an agent has a model without naming one.
         if name is None and path[-2:] == ("agent", "model"):
-            path, name = path[:-2], default
+            path, name = path[:-1], default
         if _is_scripted(name, project):
             yield Fault(
                 path, f"model {name!r} is scripted: it gives the replies of its script, whatever it is asked", _HINT
