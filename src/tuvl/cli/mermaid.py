@@ -22,7 +22,10 @@ _BRACKETS = {
 _BOX = ("[", "]")
 # What Mermaid reads as markup, as a directive or as a formula even inside of quotes.
 _ESCAPES = {each: f"#{ord(each)};" for each in '#"<>&`\\|{}*~$%@'}
+_BLOCK = re.compile(r"[^\w]|\d+[.)]")
+"""Beginnings that would make a list, a heading or a rule of a label."""
 _EMPHASIS = re.compile(r"_(?![A-Za-z0-9])|(?<![A-Za-z0-9;])_")
+"""Underscores that are not inside of a word."""
 _STYLES = (
     "classDef aside stroke-dasharray: 4 3",
     "classDef missing stroke:#c00,color:#c00,stroke-dasharray: 2 2",
@@ -110,7 +113,7 @@ def _title(text: str) -> str:
 def _escape(text: str) -> str:
     # Two dollar signs would be a formula, escaped or not.
     plain = printable(" ".join(text.split())).replace("$$", "$ $").replace("$$", "$ $") or " "
-    escaped = "".join(_ESCAPES.get(character, character) for character in plain[1:])
-    # Underscores around a word are emphasis, and some beginnings are a list or a heading.
-    first = plain[0] if plain[0].isascii() and plain[0].isalpha() else f"#{ord(plain[0])};"
-    return first + _EMPHASIS.sub("#95;", escaped)
+    escaped = "".join(_ESCAPES.get(character, character) for character in plain)
+    if _BLOCK.match(plain):
+        escaped = f"#{ord(plain[0])};{escaped[1:]}" if plain[0] not in _ESCAPES else escaped
+    return _EMPHASIS.sub("#95;", escaped)

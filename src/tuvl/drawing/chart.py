@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from tuvl.analysis.picture import COMPLETED, FAILED, START, Arrow, Node
 from tuvl.analysis.step_facts import StepFacts
+from tuvl.analysis.steps import END
 from tuvl.drawing.cards import Card, Chip, Panel, tags_of
 from tuvl.drawing.layout import Layout, Link, Size, layout, span_of
 from tuvl.drawing.sheet import Sheet
@@ -197,12 +198,14 @@ class _Builder:
 
     def _chip(self, arrow: Arrow, owner: Node, *, is_nested: bool) -> Chip:
         node = self.nodes[arrow.target]
-        if node.shape == "missing":
-            return Chip(title=node.label, note="not there", kind="missing", missing=True)
+        if node.shape != "step":  # nothing of that name, or `END`, which is no step
+            return Chip(
+                title=END if node.shape == "end" else node.label, note="not there", kind="missing", missing=True
+            )
         facts = self.sheet.facts[node.label]
         words = [node.kind, "writes" if facts.effects == "write" else "reads"]
         words += ["⚠ danger"] if facts.danger else []
-        words += ["asks for approval"] if self._asks(owner, node.label) else []
+        words += ["approval"] if self._asks(owner, node.label) else []
         words += [f"of {owner.label}"] if is_nested else []
         mark = self.sheet.marks.get(node.label)
         return Chip(
