@@ -136,6 +136,8 @@ def _by_field(entries: Sequence[JsonValue], field: str) -> dict[str, int]:
 
 
 def _in_text(old: str, new: str, place: _Place) -> Difference:
+    if old.endswith("\n") and new.endswith("\n"):
+        old, new = old[:-1], new[:-1]
     before, after = old.split("\n"), new.split("\n")
     if len(before) + len(after) > MOST_LINES:
         pairs = enumerate(zip(before, after, strict=False), 1)
