@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from tuvl.check.one_file import FileResult, check_file
 from tuvl.project.index import ProjectIndex
+from tuvl.project.witness import witness
 
 FEWEST = 50
 """Files a process must have to do; starting one costs as much as checking some ten files."""
@@ -75,7 +76,7 @@ def _work(index: ProjectIndex, paths: Sequence[Path], writing: int) -> None:
         before = len(index.unreadable)
         results = list(_check(index, paths))
         entries = [(path, index.entries(path)) for path in paths]
-        answer = pickle.dumps((results, entries, index.unreadable[before:]), pickle.HIGHEST_PROTOCOL)
+        answer = pickle.dumps((results, entries, index.unreadable[before:], witness.seen), pickle.HIGHEST_PROTOCOL)
         with open(writing, "wb") as stream:
             stream.write(answer)
         code = 0
@@ -88,12 +89,13 @@ def _results(index: ProjectIndex, child: _Child) -> list[FileResult]:
 
     data = child.answer.read()
     try:
-        results, entries, unreadable = pickle.loads(data)
+        results, entries, unreadable, seen = pickle.loads(data)
     except (EOFError, pickle.UnpicklingError):
         # The process was ended from outside, for want of memory say.
         return list(_check(index, child.paths))
     for path, found in entries:
         index.learn(path, found)
     index.unreadable += unreadable
+    witness.join(seen)
     done: list[FileResult] = results
     return done

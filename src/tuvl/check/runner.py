@@ -29,6 +29,7 @@ def check_paths(
     stand_ins: Mapping[Path, bytes] | None = None,
     touched: Callable[[ProjectIndex], frozenset[str]] | None = None,
     max_cost_usd: float | None = None,
+    afterwards: Callable[[Sequence[Target], Report], None] | None = None,
 ) -> Report:
     """Check files, folders and projects; without paths the project of the working directory.
 
@@ -36,7 +37,8 @@ def check_paths(
     other YAML is passed over. Nothing of the project is run. With `jobs` above 1 large projects are shared out to so
     many processes, which is not for programs with threads. Raises `UsageError` for codes that do not exist.
     `stand_ins` are read in place of files; `touched` names the only files of a project, as messages call them, whose
-    findings are wanted. `max_cost_usd` is what one run of a workflow may cost by its proved worst case.
+    findings are wanted. `max_cost_usd` is what one run of a workflow may cost by its proved worst case. `afterwards`
+    is told what was checked, and the report.
     """
     selection = select_codes(select, ignore)
     found = find_targets(paths, project=project)
@@ -54,7 +56,10 @@ def check_paths(
         unreadable += target.index.unreadable
         texts |= _texts(target.index, of_target)
     kept = _kept(findings, selection)
-    return Report.of(kept, files=len(checked), unreadable=unreadable, texts=texts, checked=checked)
+    report = Report.of(kept, files=len(checked), unreadable=unreadable, texts=texts, checked=checked)
+    if afterwards is not None:
+        afterwards(found.targets, report)
+    return report
 
 
 def check_document(document: Document, project: ProjectIndex) -> list[Finding]:
@@ -85,22 +90,22 @@ def _kept(findings: Iterable[Finding], selection: Selection) -> Iterable[Finding
 
 def _check_target(target: Target, jobs: int, touched: frozenset[str] | None) -> tuple[list[Finding], list[str]]:
     """Return the findings of one project, or of what was touched of it, and the files that were checked."""
-    index = target.index
+    index, asked = target.index, target.asked
     results: dict[str, FileResult] = {}
     of_project: list[Finding] = []
-    for path in _among(target.named, touched):
+    for path in _among(asked.named, touched):
         loaded = index.load(path)
         if loaded is None:
             continue
         results[loaded.file] = check_file(loaded, index, named=True)
         for result in check_depended(loaded, index):
             results.setdefault(result.file, result)
-    if target.folders:
-        for result in check_many(index, list(_among(target.walked(), touched)), jobs=jobs):
+    if asked.folders:
+        for result in check_many(index, list(_among(target.walked, touched)), jobs=jobs):
             results.setdefault(result.file, result)
         of_project = [finding for finding in EVERYTHING.project(index) if target.covers(finding.file)]
-        if touched is None and not target.holds_projects and not any(result.counts for result in results.values()):
-            of_project += [_nothing_in(folder) for folder in target.folders]
+        if touched is None and not asked.holds_projects and not any(result.counts for result in results.values()):
+            of_project += [_nothing_in(folder) for folder in asked.folders]
     if touched is not None:
         results = {file: result for file, result in results.items() if file in touched}
         of_project = [finding for finding in of_project if finding.file in touched]

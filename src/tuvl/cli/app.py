@@ -194,6 +194,9 @@ def validate(
         typer.Option("--fix", help="Mend what is certain, show it as a diff, and report what is left."),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --fix: show the diff, and write nothing.")] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Check anew what has not changed, and keep no report.")
+    ] = False,
     project: Project = None,
 ) -> None:
     """Check files, folders or a project before anything runs.
@@ -213,7 +216,13 @@ def validate(
             "--max-cost-usd": max_cost_usd,
         },
         repeated={"--select": select, "--ignore": ignore},
-        switches={"--strict": strict, "--quiet": quiet, "--fix": fix, "--dry-run": dry_run},
+        switches={
+            "--strict": strict,
+            "--quiet": quiet,
+            "--fix": fix,
+            "--dry-run": dry_run,
+            "--no-cache": no_cache,
+        },
     )
     raise typer.Exit(check(options_of(Words(arguments=tuple(paths or ()), given=given))))
 

@@ -7,19 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, assert_never, cast, get_args
+from typing import TYPE_CHECKING, Literal, assert_never, cast, get_args
 
 from tuvl.check.finding import Report, Severity
-from tuvl.check.runner import check_paths
+from tuvl.check.memory import FEWEST, Memory, Question
 from tuvl.cli.flags import Flags, Words, limit_of, read_words
 from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.cli.render import report_json, report_text, summary_line
 from tuvl.errors import TuvlError, UsageError
-from tuvl.project.index import ProjectIndex
 from tuvl.settings import environment
 from tuvl.shipping.mark import is_bundle
 from tuvl.suggest import did_you_mean
 from tuvl.values import printable_lines
+
+if TYPE_CHECKING:
+    from tuvl.check.targets import Target
+    from tuvl.project.index import ProjectIndex
 
 ReportFormat = Literal["text", "json", "jsonl", "sarif", "github", "junit"]
 
@@ -27,7 +30,7 @@ FLAGS = Flags(
     command="validate",
     values=frozenset({"--project", "--format", "--output", "--changed-since", "--max-cost-usd"}),
     repeated=frozenset({"--select", "--ignore"}),
-    switches=frozenset({"--strict", "--quiet", "--fix", "--dry-run"}),
+    switches=frozenset({"--strict", "--quiet", "--fix", "--dry-run", "--no-cache"}),
 )
 
 _GARBAGE = 100_000
@@ -55,6 +58,8 @@ class ValidateOptions:
     max_cost_usd: float | None = None
     fix: bool = False
     dry_run: bool = False
+    cache: bool = True
+    """Whether a report that is kept may be told again, and this one be kept."""
 
 
 def options_of(words: Words) -> ValidateOptions:
@@ -82,6 +87,7 @@ def options_of(words: Words) -> ValidateOptions:
         max_cost_usd=limit_of("--max-cost-usd", words.one("--max-cost-usd")),
         fix=words.on("--fix"),
         dry_run=words.on("--dry-run"),
+        cache=not words.on("--no-cache"),
     )
 
 
@@ -102,7 +108,7 @@ def validate(options: ValidateOptions) -> int:
     if options.fix:
         report, written = _fix(options)
     else:
-        report = _check(options)
+        report = _answer(options)
     delivered = deliver(_written(report, options), options.output)
     for message in report.unreadable:
         sys.stderr.write(f"tuvl validate: {message}\n")
@@ -115,9 +121,38 @@ def validate(options: ValidateOptions) -> int:
     return FINDINGS if report.failed(strict=options.strict) else DONE
 
 
-def _check(options: ValidateOptions, stand_ins: Mapping[Path, bytes] | None = None) -> Report:
+def _answer(options: ValidateOptions) -> Report:
+    """Tell the report that is kept, if one holds; else check, and keep the report."""
+    if not _may_be_kept(options):
+        return _check(options)
+    question = Question(
+        paths=options.paths,
+        project=options.project,
+        select=options.select,
+        ignore=options.ignore,
+        max_cost_usd=options.max_cost_usd,
+    )
+    memory = Memory(question)
+    return memory.recall() or memory.keep(partial(_check, options))
+
+
+def _may_be_kept(options: ValidateOptions) -> bool:
+    # What changed rests on the history of git, too; a bundle is unpacked to another place each time.
+    if not options.cache or options.changed_since is not None or any(map(is_bundle, options.paths)):
+        return False
+    return not options.paths or len(options.paths) >= FEWEST or any(path.is_dir() for path in options.paths)
+
+
+def _check(
+    options: ValidateOptions,
+    stand_ins: Mapping[Path, bytes] | None = None,
+    *,
+    afterwards: "Callable[[Sequence[Target], Report], None] | None" = None,
+) -> Report:
     if any(map(is_bundle, options.paths)):
         return _check_bundle(options)
+    from tuvl.check.runner import check_paths  # loads all the checks; a report that is kept needs none of them
+
     touched: Callable[[ProjectIndex], frozenset[str]] | None = None
     if options.changed_since is not None:
         from tuvl.cli.changes import touched_since  # starts git, which most checks do not
@@ -132,10 +167,12 @@ def _check(options: ValidateOptions, stand_ins: Mapping[Path, bytes] | None = No
         stand_ins=stand_ins,
         touched=touched,
         max_cost_usd=options.max_cost_usd,
+        afterwards=afterwards,
     )
 
 
 def _check_bundle(options: ValidateOptions) -> Report:
+    from tuvl.check.runner import check_paths  # see `_check`
     from tuvl.cli.bundle_check import check_bundle  # most checks are not of a bundle
 
     if options.fix or options.changed_since is not None or options.project is not None:

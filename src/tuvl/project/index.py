@@ -16,6 +16,7 @@ from tuvl.project.hiding import Hiding, may_hide, may_mention
 from tuvl.project.layout import PROJECT_FILE, absolute, is_prose, walk
 from tuvl.project.loading import LoadedFile, display_name, parse_markdown, parse_yaml, read_file
 from tuvl.project.pyproject import ToolTable, read_tool_table
+from tuvl.project.witness import witness
 from tuvl.source.document import Document
 
 if TYPE_CHECKING:
@@ -151,6 +152,10 @@ class ProjectIndex:
         path = self._shown.get(file)
         raw = self._read(path) if path is not None else None
         return None if raw is None else raw.decode("utf-8", "replace").removeprefix("\ufeff")
+
+    def is_set(self, variable: str) -> bool:
+        """Tell whether the environment has a variable, and remember that it was asked."""
+        return witness.is_set(variable)
 
     def relative(self, path: Path) -> str:
         """How messages call a file."""
@@ -341,6 +346,11 @@ class ProjectIndex:
                     yield view
 
     @cached_property
+    def node_paths(self) -> tuple[Path, ...]:
+        """The files that may declare custom nodes, sorted."""
+        return tuple(sorted(self.folder("nodes").glob("*.py")))
+
+    @cached_property
     def nodes(self) -> NodesView:
         """The custom nodes of the project, read without being imported."""
         from tuvl.analysis.nodes import read_node_file  # parses Python, which most files need not
@@ -348,7 +358,7 @@ class ProjectIndex:
         folder = self.folder("nodes")
         declared: dict[str, NodeFacts] = {}
         problems: list[NodeProblem] = []
-        for path in sorted(folder.glob("*.py")):
+        for path in self.node_paths:
             raw = self._read(path)
             if raw is None:
                 continue

@@ -25,6 +25,20 @@ def absolute(path: Path) -> Path:
     return Path(os.path.abspath(path))
 
 
+def display_name(path: Path) -> str:
+    """How messages call a file: relative to the working directory when it is below it, else absolute.
+
+    Bytes of a name that are no UTF-8 are shown as escapes, so that any output can hold them.
+    """
+    shown = os.path.abspath(path)
+    here = os.getcwd()
+    if shown == here:
+        shown = "."
+    elif shown.startswith(here.rstrip(os.sep) + os.sep):
+        shown = os.path.relpath(shown, here)
+    return os.fsencode(shown).decode("utf-8", "backslashreplace")
+
+
 def find_root(path: Path) -> Path:
     """Return the root of the project that a file or folder belongs to, as an absolute path.
 
@@ -56,11 +70,12 @@ def is_prose(path: Path) -> bool:
     return path.suffix.lower() == PROSE_SUFFIX
 
 
-def _fail(error: OSError) -> None:
+def fail(error: OSError) -> None:
+    """Raise what kept a folder from being listed."""
     raise error
 
 
-def walk(top: Path, *, prose: Path | None = None, on_error: Callable[[OSError], None] = _fail) -> Iterator[Path]:
+def walk(top: Path, *, prose: Path | None = None, on_error: Callable[[OSError], None] = fail) -> Iterator[Path]:
     """Yield the files below a folder that may hold documents, in a fixed order.
 
     Those are YAML files anywhere, and markdown files below `prose` (default `<top>/artifacts`). Left out are
@@ -77,7 +92,7 @@ def walk(top: Path, *, prose: Path | None = None, on_error: Callable[[OSError], 
                 yield Path(entry.path)
 
 
-def nested_projects(top: Path, *, on_error: Callable[[OSError], None] = _fail) -> Iterator[Path]:
+def nested_projects(top: Path, *, on_error: Callable[[OSError], None] = fail) -> Iterator[Path]:
     """Yield the folders below `top`, `top` itself excluded, that hold a `tuvl.yaml` of their own."""
     root = absolute(top)
     for folder, entries in _folders(root, on_error, enter_projects=True):

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuvl.errors import UsageError
+from tuvl.project.layout import display_name
+from tuvl.project.witness import witness
 from tuvl.source.document import Document, SourceFile, SourceProblem, Suppression, parse_text
 from tuvl.source.front_matter import ProseFile, parse_prose
+
+__all__ = ["MAX_READ", "LoadedFile", "display_name", "parse_markdown", "parse_yaml", "read_file"]
 
 MAX_READ = 64 * 1024 * 1024
 """Most bytes read of one file; the parser takes less, and says so."""
@@ -29,33 +33,22 @@ class LoadedFile:
     prose: ProseFile | None = None
 
 
-def display_name(path: Path) -> str:
-    """How messages call a file: relative to the working directory when it is below it, else absolute.
-
-    Bytes of a name that are no UTF-8 are shown as escapes, so that any output can hold them.
-    """
-    shown = os.path.abspath(path)
-    here = os.getcwd()
-    if shown == here:
-        shown = "."
-    elif shown.startswith(here.rstrip(os.sep) + os.sep):
-        shown = os.path.relpath(shown, here)
-    return os.fsencode(shown).decode("utf-8", "backslashreplace")
-
-
 def read_file(path: Path) -> bytes:
     """Read a file, as much of it as the parser takes; raises `UsageError` that says why it cannot be read.
 
     A pipe or a device is refused unread: reading it might wait for ever, and what it gives can be read once only.
+    Whatever is read of a project is read here, so that `witness` knows all that the findings rest on.
     """
     try:
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
             raise UsageError(
                 f"cannot read {display_name(path)!r}: it is a pipe or a device, not a file; save it as one"
             )
         with open(path, "rb") as stream:
-            return stream.read(MAX_READ)
+            raw = stream.read(MAX_READ)
+        witness.note(path, status, raw)
+        return raw
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise UsageError(f"cannot read {display_name(path)!r}: {reason}") from None

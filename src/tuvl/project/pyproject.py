@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tuvl.project.loading import display_name
+from tuvl.errors import UsageError
+from tuvl.project.loading import display_name, read_file
 from tuvl.source.decode import split_lines
 from tuvl.source.place import Range
 
@@ -47,9 +48,9 @@ def read_tool_table(root: Path) -> ToolTable | None:
         return None
     file = display_name(path)
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        return ToolTable(file=file, problem=f"it cannot be read: {(error.strerror or 'unknown reason').lower()}")
+        raw = read_file(path)
+    except UsageError as error:
+        return ToolTable(file=file, problem=str(error))
     if b"tuvl" not in raw:
         return None
     import tomllib  # only where the file may hold the table

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
-from tuvl.settings import environment
 from tuvl.spec.variables import variables
 
 _CONFIGURATION = frozenset({"AgentModel", "DataSource", "ProjectConfig"})
@@ -26,9 +25,8 @@ class UnsetVariable(Rule):
         data = subject.document.data
         if subject.kind not in _CONFIGURATION and not _is_mcp(data):
             return
-        environ = environment()
         for variable in variables(data):
-            if variable.default is None and variable.name not in environ:
+            if variable.default is None and not subject.project.is_set(variable.name):
                 yield self.finding(
                     subject,
                     variable.path,
