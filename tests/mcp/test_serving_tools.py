@@ -266,11 +266,13 @@ WAIT = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "w
 
 
 @asynccontextmanager
-async def serving(project: Path, *words: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def serving(
+    project: Path, *words: str, environ: dict[str, str] | None = None
+) -> AsyncIterator[asyncio.subprocess.Process]:
     process = await asyncio.create_subprocess_exec(
         *command("mcp", *words),
         cwd=project,
-        env=environment(),
+        env=environ or environment(),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -62,7 +62,7 @@ def _execute(options: RunOptions, project: ProjectIndex, document: Document) -> 
     gc.enable()
     with observing(settings, environment(), view, pretty=options.events == "pretty") as observed:
         observed.export(engine.counters)
-        sinks = [*observed.sinks, *([] if options.events == "none" else [view])]
+        sinks = [*observed.sinks(), *([] if options.events == "none" else [view])]
         run = _run(
             engine, plan, data, options=options, control=control, principal=principal, approvals=approvals, sinks=sinks
         )

@@ -11,6 +11,8 @@ from tuvl.analysis.steps import mapping
 from tuvl.check.finding import Report, Severity
 from tuvl.check.runner import check_document
 from tuvl.cli.inputs import read_input, read_principal
+from tuvl.cli.live import Mark
+from tuvl.cli.observing import Observing, observing
 from tuvl.cli.render import report_text
 from tuvl.cli.workflow_file import locate
 from tuvl.errors import ConfigError, UsageError
@@ -57,12 +59,22 @@ def mcp_command(options: McpOptions) -> int:
     sound = [_passes(document, located.project) for document in documents]
     if not all(sound):
         return FINDINGS
-    engine = Engine(located.project, settings=load_settings(), environ=environment())
-    asyncio.run(_serve(_catalogue(options, engine, documents), options))
+    settings = load_settings()
+    engine = Engine(located.project, settings=settings, environ=environment())
+    with observing(settings, environment(), _Stderr(), pretty=False) as observed:
+        observed.export(engine.counters)
+        asyncio.run(_serve(_catalogue(options, engine, documents, observed), options))
     return 0
 
 
-def _catalogue(options: McpOptions, engine: Engine, documents: Sequence[Document]) -> Catalogue:
+class _Stderr:
+    """Says what logs and telemetry have to say of themselves."""
+
+    def say(self, line: str, *, mark: Mark) -> None:
+        _say(line)
+
+
+def _catalogue(options: McpOptions, engine: Engine, documents: Sequence[Document], observed: Observing) -> Catalogue:
     principal = read_principal(options.principal)
     workflows = [Offered(plan=engine.plan(document), description=_description(document)) for document in documents]
     entries: list[Entry] = []
@@ -83,6 +95,7 @@ def _catalogue(options: McpOptions, engine: Engine, documents: Sequence[Document
         approvals=StandingAnswer(approved=allowed, by=f"--approve {options.approve}", note=note),
         context=read_input(options.input),
         report=_report,
+        sinks=observed.sinks,
     )
 
 

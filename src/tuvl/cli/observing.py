@@ -2,24 +2,36 @@
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from tuvl.cli.live import View
+from tuvl.cli.live import Mark
 from tuvl.events.sink import Sink
 from tuvl.metrics import Counters
 from tuvl.settings import Settings
 from tuvl.telemetry.logs import plain_logs, structured_logs
 
 
+class Speaker(Protocol):
+    """Prints what a command has to say to people."""
+
+    def say(self, line: str, *, mark: Mark) -> None:
+        """Print a line."""
+        ...
+
+
 @dataclass(slots=True)
 class Observing:
-    """What a run is given so that it is recorded."""
+    """What runs are given so that they are recorded."""
 
-    sinks: list[Sink] = field(default_factory=list)
-    """Get the run's events."""
+    makers: list[Callable[[], Sequence[Sink]]] = field(default_factory=list)
     exports: list[Callable[[Counters], None]] = field(default_factory=list)
+
+    def sinks(self) -> list[Sink]:
+        """Return what gets the events of one run; the next run has its own."""
+        return [sink for make in self.makers for sink in make()]
 
     def export(self, counters: Counters) -> None:
         """Let out what an engine counts."""
@@ -28,7 +40,7 @@ class Observing:
 
 
 @contextmanager
-def observing(settings: Settings, environ: Mapping[str, str], view: View, *, pretty: bool) -> Iterator[Observing]:
+def observing(settings: Settings, environ: Mapping[str, str], view: Speaker, *, pretty: bool) -> Iterator[Observing]:
     """Record what happens while the block runs; its end delivers what is left, and is bounded in time.
 
     `pretty` says that the view is for people: log lines then go through it, so that they do not break it.
@@ -39,7 +51,7 @@ def observing(settings: Settings, environ: Mapping[str, str], view: View, *, pre
             from tuvl.telemetry.log_sink import LogSink  # a run without such logs does not need it
 
             stack.enter_context(structured_logs(_to_stderr, format=settings.log_format, level=settings.log_level))
-            found.sinks.append(LogSink())
+            found.makers.append(lambda: [LogSink()])
         else:
             stack.enter_context(_plain(view, pretty=pretty))
         if settings.otlp_endpoint is not None:
@@ -52,7 +64,7 @@ def wants_structured_logs(settings: Settings) -> bool:
     return settings.log_format is not None or settings.log_level is not None
 
 
-def _plain(view: View, *, pretty: bool) -> AbstractContextManager[None]:
+def _plain(view: Speaker, *, pretty: bool) -> AbstractContextManager[None]:
     if not pretty:
         return plain_logs(_to_stderr, workflow_level="warning")
 
@@ -62,7 +74,7 @@ def _plain(view: View, *, pretty: bool) -> AbstractContextManager[None]:
     return plain_logs(say, workflow_level="info")
 
 
-def _record(endpoint: str, environ: Mapping[str, str], view: View, found: Observing, stack: ExitStack) -> None:
+def _record(endpoint: str, environ: Mapping[str, str], view: Speaker, found: Observing, stack: ExitStack) -> None:
     try:
         from tuvl.telemetry.setup import otlp  # it imports the SDK
     except ImportError as error:
@@ -73,7 +85,7 @@ def _record(endpoint: str, environ: Mapping[str, str], view: View, found: Observ
         )
         return
     telemetry = stack.enter_context(otlp(endpoint, environ, lambda line: view.say(line, mark="bad")))
-    found.sinks += telemetry.sinks()
+    found.makers.append(telemetry.sinks)
     found.exports.append(telemetry.export)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tuvl.control import RunControl
 from tuvl.engine.result import RunResult
 from tuvl.errors import TuvlError
+from tuvl.events.sink import Sink
 from tuvl.mcp.offer import OfferedReply, OfferedTool
 from tuvl.offering.entries import Entry, ToolEntry, WorkflowEntry
 from tuvl.plan.model import ToolCallPlan
@@ -43,6 +44,8 @@ class Catalogue:
     context: JsonObject
     """What the context of a workflow holds when one of its tools is called."""
     report: Callable[[CallReport], None]
+    sinks: Callable[[], Sequence[Sink]] = tuple
+    """Makes what gets the events of one call's run."""
     _running: set[asyncio.Task[RunResult]] = field(default_factory=set)
     _controls: set[RunControl] = field(default_factory=set)
 
@@ -92,7 +95,14 @@ class Catalogue:
     async def _run(self, entry: Entry, context: JsonObject, call: ToolCallPlan | None) -> RunResult:
         plan = entry.plan if call is None else entry.plan.with_tool_call(call)
         control = RunControl()
-        run = self.engine.run(plan, context, control=control, principal=self.principal, approvals=self.approvals)
+        run = self.engine.run(
+            plan,
+            context,
+            control=control,
+            sinks=self.sinks(),
+            principal=self.principal,
+            approvals=self.approvals,
+        )
         task = asyncio.create_task(run)
         self._running.add(task)
         self._controls.add(control)
