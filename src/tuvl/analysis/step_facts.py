@@ -62,6 +62,8 @@ class StepFacts:
     danger: bool
     keyed: bool
     """Whether it has an idempotency key, and so can be repeated."""
+    reached: bool
+    """Whether some way leads to it, or something asks for it."""
     reads: tuple[str, ...]
     reads_all: bool
     writes: tuple[str, ...]
@@ -87,6 +89,8 @@ class StepFacts:
             found.append("guards: " + ", ".join(site for site, _ in self.guards))
         if self.hooks:
             found.append(f"hooks: {len(self.hooks)}")
+        if not self.reached:
+            found.append("never reached")
         return tuple(found)
 
 
@@ -102,6 +106,7 @@ def step_facts(
         effects=effects_of(step, project),
         danger=step.data.get("danger") is True,
         keyed=step.data.get("idempotency_key") is not None,
+        reached=step.id in graph.reachable or step.id in graph.off_spine,
         reads=tuple(dict.fromkeys(read.key for read in key_reads(step, project))),
         reads_all=reads_everything(step, project),
         writes=tuple(sorted(written.known)),

@@ -18,7 +18,7 @@ PANEL_TITLE = 16.0
 _WIDEST = 340.0
 _NARROWEST = 120.0
 _WIDEST_CHIP, _NARROWEST_CHIP = 270.0, 130.0
-_MARK_ROOM = 40.0
+_MARK_ROOM = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +150,6 @@ class Card:
 
 def tags_of(tags: Sequence[str]) -> tuple[Tag, ...]:
     """Tags by what they say."""
-    looks = {"read": "calm", "write": "acts", "danger": "risky", "approval": "asks"}
+    looks = {"read": "calm", "write": "acts", "danger": "risky", "approval": "asks", "never reached": "acts"}
     words = {"read": "reads", "write": "writes", "danger": "⚠ danger", "approval": "asks for approval"}
     return tuple(Tag(text=words.get(tag, tag), look=looks.get(tag, "plain")) for tag in tags)

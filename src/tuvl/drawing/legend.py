@@ -54,6 +54,7 @@ def _entries(chart: Chart) -> Iterator[_Entry]:
     if any(wire.fault for wire in chart.wires):
         yield _Entry(words="can be returned, but has no route", look="wire fault")
     marks = {card.mark.worst.value for card in chart.cards if card.mark}
+    marks |= {chip.worst.value for card in chart.cards for panel in card.panels for chip in panel.chips if chip.worst}
     for look, sign in (("error", "✕"), ("warning", "!"), ("note", "i")):
         if look in marks:
             yield _Entry(

@@ -48,7 +48,9 @@
 
   const follow = () => {
     const found = /^#step-(\d+)$/.exec(location.hash);
-    if (found) choose(found[1], true);
+    if (!found) return;
+    choose(found[1], true);
+    window.scrollTo(0, 0);
   };
 
   document.addEventListener("click", (event) => {

@@ -50,10 +50,8 @@ def summary(sheet: Sheet) -> tuple[str, ...]:
     lines = [sheet.description] if sheet.description else []
     if sheet.worst:
         calls, tools, tokens, usd, seconds = sheet.worst[-1].proved
-        lines.append(
-            f"One run, proved worst case: model calls {calls} · tool calls {tools} · tokens {tokens} · "
-            f"USD {usd} · seconds {seconds}"
-        )
+        lines.append(f"One run, proved worst case: model calls {calls} · tool calls {tools} · tokens {tokens}")
+        lines.append(f"US dollars {usd} · seconds {seconds}")
     if sheet.checked:
         lines.append(f"Findings: {counted(sheet.findings) or 'none'}")
     return tuple(lines)
