@@ -1,4 +1,4 @@
-"""An editor for tests: starts `tuvl lsp` as a process, and speaks the language server protocol with it over its pipes."""
+"""An editor for tests: starts `tuvl lsp` as a process, and speaks the language server protocol with it."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlparse
 
-PATIENCE_S = 60
+PATIENCE_S = 30
 """Seconds after which an answer is missing; none is waited for longer than it takes."""
 
 CAPABILITIES: dict[str, Any] = {
@@ -23,7 +23,7 @@ CAPABILITIES: dict[str, Any] = {
 Diagnostics = list[dict[str, Any]]
 
 
-class RequestFailed(Exception):  # noqa: N818 - what the server answers, not a fault of the test
+class RequestFailed(Exception):
     """The server refused a request."""
 
 
@@ -142,7 +142,11 @@ class Editor:
 
     def _until(self, done: Callable[[], bool]) -> None:
         while not done():
-            message = self._messages.get(timeout=PATIENCE_S)
+            try:
+                message = self._messages.get(timeout=PATIENCE_S)
+            except queue.Empty:
+                shown = {path.name: (version, found) for path, (version, found) in self.shown.items()}
+                raise AssertionError(f"nothing more came; what is shown: {shown}") from None
             assert message is not None, f"the server ended: {self.errors.decode()}"
             self._take(message)
 

@@ -14,9 +14,10 @@ from tuvl.check.rules.unused_suppression import UnusedSuppression
 from tuvl.check.runner import merged
 from tuvl.check.severities import weighed
 from tuvl.check.touched import touched_files
+from tuvl.errors import UsageError
 from tuvl.lsp.overlay import Buffer
 from tuvl.project.index import ProjectIndex
-from tuvl.project.loading import display_name
+from tuvl.project.loading import display_name, read_file
 
 Buffers = Mapping[Path, Buffer]
 """The open texts of a project."""
@@ -172,15 +173,25 @@ class ProjectSession:
     def _wanted(self, index: ProjectIndex, buffers: Buffers) -> set[Path]:
         """The open files, those that are shown already, and those that use what a changed one defines or defined."""
         names = set(self._shown)
-        if self._settled is not None and self._dirty:
-            names |= touched_files(index, {path: self._before(path, self._settled) for path in self._dirty})
+        changed = {path: before for path in self._dirty if (before := self._before(path)) != _text(index, path)}
+        if changed:
+            names |= touched_files(index, changed)
         names -= {display_name(path) for path in self._closed}
         return {*buffers, *(path for path in index.paths if display_name(path) in names)}
 
-    @staticmethod
-    def _before(path: Path, settled: ProjectIndex) -> bytes | None:
-        text = settled.text_of(display_name(path))
-        return None if text is None else text.encode("utf-8", "surrogatepass")
+    def _before(self, path: Path) -> bytes | None:
+        """What a file held when all was checked last; before that, what it holds on disk."""
+        if self._settled is not None:
+            return _text(self._settled, path)
+        try:
+            return read_file(path)
+        except UsageError:
+            return None
+
+
+def _text(index: ProjectIndex, path: Path) -> bytes | None:
+    text = index.text_of(display_name(path))
+    return None if text is None else text.encode("utf-8", "surrogatepass")
 
 
 def _laid_over(root: Path, buffers: Buffers) -> ProjectIndex:
