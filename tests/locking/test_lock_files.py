@@ -129,16 +129,21 @@ def test_bytes_that_are_no_text_and_a_pipe_are_refused(tmp_path: Path) -> None:
         read_lock(tmp_path)
 
 
-def test_lock_that_could_not_be_read_back_is_not_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("levels", range(50, 70))
+def test_lock_that_could_not_be_read_back_is_not_written(levels: int, tmp_path: Path) -> None:
     deep: dict = {"type": "object"}
-    for _ in range(70):
-        deep = {"properties": {"x": deep}}
-    lock = take_lock(
-        project(tmp_path), mcp_tools={"clock@1": {"get_time": ToolSchema(description=None, input_schema=deep)}}
-    )
-    with pytest.raises(ConfigError, match="nothing was written"):
+    for _ in range(levels):
+        deep = {"x": deep}
+    schema = ToolSchema(description=None, input_schema=deep)
+    lock = take_lock(project(tmp_path), mcp_tools={"clock@1": {"get_time": schema}})
+    try:
         write_lock(tmp_path, lock)
-    assert not (tmp_path / LOCK_NAME).exists()
+    except ConfigError as error:
+        said = str(error)
+    else:
+        said = ""
+    assert said.endswith("nothing was written") is (levels >= 59)
+    assert read_lock(tmp_path) == (None if said else lock)
 
 
 def test_line_breaks_of_windows_and_a_byte_order_mark_change_nothing(tmp_path: Path) -> None:

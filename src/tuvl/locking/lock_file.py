@@ -12,9 +12,12 @@ from tuvl.locking.lock import LOCK_NAME, LOCK_VERSION, Entry, Lock, Section
 from tuvl.project.loading import display_name, read_file
 from tuvl.source.document import parse_lines
 from tuvl.source.yaml_text import to_yaml
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import MAX_DEPTH, JsonObject, JsonValue
 
 __all__ = ["LOCK_NAME", "NewerLockError", "lock_text", "parse_lock", "read_lock", "write_lock"]
+
+_DEEPEST = MAX_DEPTH - 4
+"""Levels that a content may have: those above it are the lock's own."""
 
 _HEAD = """\
 # Written by `tuvl lock`: what runs of this project depend on. Change the documents, not this file, and lock again;
@@ -52,8 +55,8 @@ def write_lock(root: Path, lock: Lock) -> bool:
     Raises `ConfigError` when it cannot be written; the earlier file is then as it was.
     """
     path = root / LOCK_NAME
+    _refuse_too_deep(lock, display_name(path))
     text = lock_text(lock)
-    _check_readable(text, lock, display_name(path))
     try:
         if path.is_file() and path.read_bytes() == text.encode():
             return False
@@ -64,15 +67,20 @@ def write_lock(root: Path, lock: Lock) -> bool:
     return True
 
 
-def _check_readable(text: str, lock: Lock, name: str) -> None:
-    """Refuse to write what cannot be read back: whoever needs the lock would be the one to find out."""
-    try:
-        if parse_lock(text.encode(), name=name) == lock:
-            return
-        reason = "a value would not be read as it is written"
-    except ConfigError as error:
-        reason = str(error)
-    raise ConfigError(f"the project cannot be locked, and nothing was written: {reason}")
+def _refuse_too_deep(lock: Lock, name: str) -> None:
+    """Refuse what could not be read back: whoever needs the lock would be the one to find out."""
+    for section, entries in lock.sections.items():
+        for key, entry in entries.items():
+            if _depth(entry.content) > _DEEPEST:
+                message = (
+                    f"`{section.value}` {key!r} is nested deeper than {_DEEPEST} levels, which {name!r} cannot hold"
+                )
+                raise ConfigError(f"{message}; nothing was written")
+
+
+def _depth(value: JsonValue) -> int:
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
 
 
 def lock_text(lock: Lock) -> str:
