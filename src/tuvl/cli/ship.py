@@ -19,6 +19,7 @@ from tuvl.cli.wording import count
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
+from tuvl.project.loading import display_name
 from tuvl.settings import environment
 from tuvl.shipping import gates, provenance
 from tuvl.shipping.assemble import assemble, document_text, release_files, secrets_in, warnings_of
@@ -75,7 +76,7 @@ def ship(options: ShipOptions) -> int:
         return STOPPED
     files, record = _written(release, contents, passed, root=root, strict=options.strict)
     write_release(folder, files, record)
-    _say(f"{count(len(files), 'file')} written to {project.relative(folder)}")
+    _say(f"{count(len(files), 'file')} written to {display_name(folder)}")
     built = _image(release, folder, wanted=options.build)
     return DONE if _deliver(options, release, folder, files, record) and built else STOPPED
 
@@ -156,7 +157,7 @@ def _image(release: Release, folder: Path, *, wanted: bool) -> bool:
     """Build the image, when it is wanted; returns whether what was wanted is done."""
     if not wanted:
         return True
-    by_hand = f"docker build --tag {release.image} {folder}"
+    by_hand = f"docker build --tag {release.image} {display_name(folder)}"
     if not engine_answers():
         _say(f"no Docker engine answers, so no image was built; run `{by_hand}` where one is, or ship with --no-build")
         return False

@@ -96,8 +96,10 @@ def installed(extras: Iterable[str], others: Iterable[str] = ()) -> tuple[Packag
 
 def distributions_of(modules: Iterable[str]) -> Mapping[str, str]:
     """Return the packages that bring modules, by module; one that is not installed here is left out."""
-    table = metadata.packages_distributions()
-    return {module: canonicalize_name(sorted(table[module])[0]) for module in modules if table.get(module)}
+    wanted = tuple(modules)
+    # The files of every package are looked through for it.
+    table = metadata.packages_distributions() if wanted else {}
+    return {module: canonicalize_name(sorted(table[module])[0]) for module in wanted if table.get(module)}
 
 
 def python_version() -> str:
