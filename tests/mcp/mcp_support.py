@@ -86,6 +86,6 @@ def alive(pid: int) -> bool:
     """Whether a process runs; one that is dead and not yet reaped does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the second when it goes while its file is read
         return False
     return stat.rpartition(")")[2].split()[0] not in {"Z", "X"}
