@@ -8,6 +8,8 @@ from tuvl.check.finding import Finding
 from tuvl.drawing.sheet import FIGURES, Mark, Sheet
 from tuvl.drawing.text import xml
 
+_MOST_NAMES = 12
+
 
 class Details:
     """The words of one sheet; `numbers` has the number of each step, which is its anchor."""
@@ -15,12 +17,16 @@ class Details:
     def __init__(self, sheet: Sheet, numbers: dict[str, int]) -> None:
         self.sheet, self.numbers = sheet, numbers
         self.entered: dict[str, list[str]] = {}
+        self.asking: dict[str, list[str]] = {}
+        self.worst_of = {row.name: row for row in reversed(sheet.worst[:-1])}
         for facts in sheet.facts.values():
             for way in facts.ways:
                 if way.target in numbers:
                     self.entered.setdefault(way.target, []).append(facts.id)
             for tool in facts.tools:
-                self.entered.setdefault(tool.ref, []).append(f"{facts.id}, as its tool")
+                self.asking.setdefault(tool.ref, []).append(facts.id)
+            if facts.kind == "ForEach":
+                self.asking.setdefault(facts.runs, []).append(facts.id)
 
     def step_link(self, step: str) -> str:
         """A link to the details of a step, or its name when there is no such step."""
@@ -59,19 +65,20 @@ class Details:
         rows += [(f"guards on {site}", _listed(names)) for site, names in facts.guards]
         if facts.hooks:
             rows.append(("hooks", _listed(facts.hooks)))
-        entered = list(dict.fromkeys(self.entered.get(facts.id, ())))
-        if entered:
-            rows.append(("comes from", ", ".join(map(self._owner, entered[:12])) + (", …" if entered[12:] else "")))
+        for word, found in (("comes from", self.entered), ("asked by", self.asking)):
+            if facts.id in found:
+                rows.append((word, self._some(found[facts.id])))
         rows += [(name, xml(value)) for name, value in facts.bounds]
         yield "<dl>" + "".join(f"<dt>{xml(name)}</dt><dd>{value}</dd>" for name, value in rows) + "</dl>"
-        found = [row for row in self.sheet.worst[:-1] if row.name == facts.id]
-        for row in found:
+        row = self.worst_of.get(facts.id)
+        if row is not None:
             yield f"<h4>Worst case{f', each of {row.times:,} runs of it' if row.times > 1 else ''}</h4>"
             yield f'<table class="figures">{_figure_rows(row.proved, row.expected)}</table>'
 
-    def _owner(self, step: str) -> str:
-        name, comma, role = step.partition(", as its tool")
-        return self.step_link(name) + ("" if not comma else f" (as its tool){role}")
+    def _some(self, steps: Sequence[str]) -> str:
+        """Links to the first of some steps, each once."""
+        names = list(dict.fromkeys(steps))
+        return ", ".join(map(self.step_link, names[:_MOST_NAMES])) + (", …" if len(names) > _MOST_NAMES else "")
 
     def _ways(self, ways: Sequence[Way]) -> str:
         if not ways:
@@ -113,6 +120,8 @@ class Details:
         mark: Mark | None = self.sheet.marks.get(facts.id)
         targets = dict.fromkeys("the end" if way.target == END else way.target for way in facts.ways if way.target)
         leads = ", ".join("the end" if target == "the end" else self.step_link(target) for target in targets)
+        if not leads and facts.id in self.asking:
+            leads = f"asked by {self._some(self.asking[facts.id])}"
         found = f'<span class="sev {mark.worst.value}">{mark.text}</span>' if mark else ""
         return (
             f"<tr><td>{self.step_link(facts.id)}<td>{xml(facts.kind)}<td>{''.join(map(_tag, facts.tags))}"
@@ -131,7 +140,7 @@ class Details:
 
     def worst(self) -> str:
         """The worst case of the run and of its agents."""
-        head = "".join(f'<th scope="col">{figure}' for figure in FIGURES)
+        head = "".join(f'<th scope="col" class="n">{figure}' for figure in FIGURES)
         rows = []
         for row in self.sheet.worst:
             times = f" <small>each of {row.times:,}</small>" if row.times > 1 else ""
