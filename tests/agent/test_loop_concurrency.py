@@ -56,9 +56,24 @@ async def until(condition):
             await asyncio.sleep(0)
 
 
+class Audited:
+    """An audit that keeps the order of the calls."""
+
+    def __init__(self):
+        self.calls = []
+
+    async def completion(self, record):
+        pass
+
+    async def tool_call(self, record):
+        self.calls.append(record.call.id)
+
+
 async def test_results_come_in_call_order_whatever_order_they_finish_in():
+    """Edge case 19: messages, trace, audit and what is written."""
     probe = Probe()
     loop = concurrent_loop(probe, 3, 3, writes_context=True)
+    audit = loop.runner.ledger.audit = Audited()
     run = asyncio.create_task(loop.run())
     await until(lambda: len(probe.entered) == 3)
     for n in (2, 1, 0):
@@ -69,6 +84,7 @@ async def test_results_come_in_call_order_whatever_order_they_finish_in():
     assert [message.tool_call_id for message in loop.results(2)] == ["c0", "c1", "c2"]
     assert [entry["call_id"] for entry in loop.entries("tool_result")] == ["c0", "c1", "c2"]
     assert loop.merged == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert audit.calls == ["c0", "c1", "c2"]
 
 
 @pytest.mark.parametrize(("limit", "most"), [(1, 1), (2, 2), (8, 5)])

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.agent.loop_support import Loop, Model, ask, say
+from tests.agent.loop_support import Loop, Model, ask, boom, say
 from tuvl.agent.guarded_model import HeartbeatModel, ObservedModel, ReservedModel
 from tuvl.agent.history import Preparation
 from tuvl.clock import SystemClock
@@ -257,3 +257,43 @@ async def test_a_run_that_steers_itself_is_not_interrupted():
     loop.model.replies += [reply, say("done")]
     assert (await loop.run()).signal == "default"
     assert loop.sent(2)[-1].content.endswith("from within")
+
+
+async def test_a_steer_that_comes_while_another_is_being_taken_in_is_not_lost():
+    """Edge case 58: each interrupts the call that it finds, and both are delivered, once."""
+    loop = Loop([], interruptible=True)
+
+    def interrupted_by(message):
+        async def slow(_request):
+            asyncio.get_running_loop().call_soon(loop.control.steer, message)
+            await asyncio.Event().wait()
+
+        return slow
+
+    loop.model.replies += [interrupted_by("look at order 7"), interrupted_by("and at order 8"), say("done")]
+    ended = await asyncio.wait_for(loop.run(), 5)
+    assert (ended.signal, loop.runner.turn) == ("default", 1)
+    assert [message.content.splitlines()[-1] for message in loop.sent(3)[2:]] == ["look at order 7", "and at order 8"]
+
+
+async def test_a_steer_before_the_start_interrupts_nothing_and_is_in_the_first_request():
+    """Edge case 57."""
+    loop = Loop([say("done")], interruptible=True)
+    loop.control.steer("look at order 7")
+    assert (await loop.run()).signal == "default"
+    assert len(loop.model.requests) == 1
+    assert loop.sent(1)[-1].content.endswith("look at order 7")
+
+
+async def test_a_continuation_is_not_asked_after_a_veto_or_a_streak_of_failures():
+    """Edge case 65: only an answer is a stop that one can go on from."""
+    continuation = Continuation()
+
+    def veto(_request):
+        raise StepError("not today", type="request_vetoed")
+
+    vetoed = await Loop([veto], continuation=continuation).run()
+    failing = Loop([ask(("f", {}))], tools={"f": boom}, max_consecutive_tool_failures=1, continuation=continuation)
+    assert vetoed.reason.type == "request_vetoed"
+    assert (await failing.run()).reason.type == "tool_failures"
+    assert continuation.asked == []

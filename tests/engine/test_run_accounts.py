@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
+
 from tests.engine.run_support import Project
 from tests.support.http_server import serving
 from tuvl.llm.messages import Message, ModelReply
+from tuvl.values import JsonObject
 
 
 async def test_a_service_that_echoes_a_credential_does_not_carry_it_into_the_context(tmp_path):
@@ -88,3 +91,32 @@ async def test_skills_of_a_completion_reach_its_model(tmp_path):
     project.chat_models["default"] = Model()
     assert (await project.run()).context["ask_result"] == "dag"
     assert seen == [["Be kind.\n\n# Skills, to be applied when they are relevant\nAnswer in Dutch.", "Hello."]]
+
+
+BOUNDED = """
+- id: agent
+  kind: Agent
+  mode: autonomous
+  agent: { model: default, steering: s, tools: [{ ref: look, description: d }] }
+- { id: look, kind: Functional, runner: set, values: { found: 1 } }
+"""
+USED = {"input_tokens": 5, "output_tokens": 1}
+LOOKS: JsonObject = {"tool_calls": [{"name": "look", "arguments": {}}]}
+
+
+@pytest.mark.parametrize(
+    ("limits", "usage", "warned"),
+    [({"max_tokens": 100_000}, {}, 1), ({"max_tokens": 100_000}, {"usage": USED}, 0), ({}, {}, 0)],
+    ids=["a bound on estimates", "a bound on what was reported", "no bound"],
+)
+async def test_usage_that_nobody_reported_is_one_warning_of_a_run_that_is_bounded_in_it(
+    limits, usage, warned, tmp_path
+) -> None:
+    """Edge case 6: however many calls were estimated."""
+    project = Project(tmp_path, BOUNDED, limits=limits).model({**LOOKS, **usage}, {"text": "done", **usage})
+    result = await project.run()
+    assert result.status == "completed", result.error
+    assert result.usage.llm_calls == 2
+    told = [warning for warning in result.warnings if "did not report its usage" in warning]
+    assert len(told) == warned
+    assert result.usage.estimated is not bool(usage)

@@ -63,6 +63,7 @@ async def test_text_usage_and_finish_reason_are_read(make, server):
 
 
 async def test_request_says_all_that_was_declared_and_nothing_empty(make, server):
+    """I05: without tools there is no key for them."""
     server.queue(message("x"), message("x"))
     model = make(temperature=0.25, max_tokens=77, extra={"top_p": 0.5, "seed": 3})
     await model.complete(asking(tools=(PING,)))

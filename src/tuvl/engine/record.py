@@ -13,6 +13,8 @@ from tuvl.plan.model import AgentPlan, ExecutionPlan, StepPlan
 from tuvl.steps.base import StepResult
 from tuvl.values import JsonObject, JsonValue, dig
 
+ESTIMATED = "a model did not report its usage, so a bound on tokens or cost was held against an estimate"
+
 
 @dataclass(slots=True)
 class RunRecord:
@@ -83,6 +85,8 @@ class RunRecord:
         duration_ms: float,
     ) -> RunResult:
         """Write the result document's content."""
+        if meter.estimated and self.outer is None and _counts_tokens(plan):
+            self.warnings.append(ESTIMATED)
         return RunResult(
             run_id=run_id,
             workflow=plan.workflow,
@@ -120,3 +124,11 @@ class RunRecord:
             name = ".".join(plan.output)
             self.warnings.append(f"`output: {name}` is not in the context at this end; the output is null")
             return None
+
+
+def _counts_tokens(plan: ExecutionPlan) -> bool:
+    """Whether the run, or an agent of it, is bounded in tokens or dollars."""
+    agents = [step.action.limits for step in plan.steps.values() if isinstance(step.action, AgentPlan)]
+    bounds = [plan.limits.max_tokens, plan.limits.max_cost_usd]
+    bounds += [bound for limits in agents for bound in (limits.token_budget, limits.cost_budget_usd)]
+    return any(bound is not None for bound in bounds)
