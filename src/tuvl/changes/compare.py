@@ -49,7 +49,7 @@ class _Work:
             key = _key(before, after)
             if key in self.done:
                 continue
-            findings = _compared(before, after)
+            findings = compare_pair(before, after)
             self.done[key] = findings.changes
             self.documents.append((before, after))
             self.seen |= {before.key, after.key}
@@ -86,7 +86,8 @@ def _key(old: Doc, new: Doc) -> _PairKey:
     return (*old.key, *new.key)
 
 
-def _compared(old: Doc, new: Doc) -> Findings:
+def compare_pair(old: Doc, new: Doc) -> Findings:
+    """Compare two states of one document; where they differ at all, something is said."""
     if old.kind == new.kind == "Workflow":
         findings = compare_workflows(old, new)
     else:

@@ -40,6 +40,8 @@ def _writes(
     )
     if _relabelled(after) and said_old != "read":
         findings.say("write-relabelled", "declared to read, and writes", spot.at("effects"), said_old, said_new)
+    elif now and not was and _relabelled(before) and before.kind == after.kind:
+        findings.say("field-changed", "no longer declared to read", spot.at("effects"), said_old, on_old=True)
     elif now and not was:
         findings.say("write-added", "writes", place, *_effects(old, new, before, after))
     elif was and not now:

@@ -27,6 +27,7 @@ from tuvl.changes.policy import (
     Weights,
 )
 from tuvl.changes.prose import compare_named, compare_prose, compare_references
+from tuvl.changes.shown import canonical_differs
 from tuvl.changes.subschema import compare_subschema
 from tuvl.spec.schema_files import load_schema
 from tuvl.spec.shape import table
@@ -80,6 +81,9 @@ class Walk:
         if absent is not None:
             one = absent[0] if one is None or field not in old else one
             other = absent[1] if other is None or field not in new else other
+            same = not canonical_differs(one, other)
+            if same and old.get(field) != new.get(field):
+                self.findings.spelled_otherwise = True
         if policy is None:
             policy = _policy_of_node(inner)
         self._compare(policy, inner, one, other, spot)

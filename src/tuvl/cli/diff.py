@@ -1,5 +1,6 @@
 """`tuvl diff`: what changed between two states, by class. Nothing is run, and nothing is called."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,8 +9,6 @@ from typing import Literal, assert_never
 from tuvl.changes.change import GRAVE
 from tuvl.changes.compare import Comparison, compare
 from tuvl.changes.site import Doc
-from tuvl.check.finding import Severity
-from tuvl.check.one_file import check_file
 from tuvl.cli.diff_bounds import worst_cases
 from tuvl.cli.diff_document import diff_document
 from tuvl.cli.diff_markdown import diff_markdown
@@ -18,6 +17,8 @@ from tuvl.cli.diff_sides import Opened, open_sides
 from tuvl.cli.diff_text import diff_text
 from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.settings import environment
+from tuvl.spec.schema_files import PROSE
+from tuvl.spec.shape import shape_problems
 from tuvl.values import printable_lines
 
 DiffFormat = Literal["text", "json", "markdown"]
@@ -39,6 +40,15 @@ class DiffOptions:
 def diff(options: DiffOptions) -> int:
     """Print what changed; returns the exit code. Raises `UsageError`."""
     check_destination(options.output)
+    # The process ends after this, and the trees of a project are no garbage: looking for it takes most of the time.
+    gc.disable()
+    try:
+        return _diff(options)
+    finally:
+        gc.enable()
+
+
+def _diff(options: DiffOptions) -> int:
     with open_sides(options.old, options.new) as (old, new):
         found = compare(old.side, new.side, old.roots, new.roots, files=old.is_file)
         text = _written(found, options)
@@ -83,8 +93,10 @@ def _errors(doc: Doc) -> Iterator[str]:
     loaded = doc.side.index.file_of(doc.document)
     if loaded is None:
         return
-    findings = check_file(loaded, doc.side.index, named=True).findings
-    errors = sum(finding.severity is Severity.ERROR for finding in findings)
+    errors = sum(problem.code != "TV004" for problem in loaded.problems)
+    for document in loaded.documents:
+        kind = PROSE if loaded.prose is not None else document.kind
+        errors += len(shape_problems(document.data, kind=kind, project_default_model=True))
     if errors:
         count = "1 error" if errors == 1 else f"{errors} errors"
         hint = f"; `tuvl validate {doc.file}` says more" if doc.side.prefix is None else ""
