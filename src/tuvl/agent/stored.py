@@ -29,45 +29,58 @@ class StoredAudit:
 
     async def completion(self, record: CompletionRecord) -> None:
         """Keep a model call."""
-        usage = record.usage
-        self._last_call = await self._records.model_call(
-            ModelCallRow(
-                place=self._records.place(self._step_id, record.iteration, self._conversation),
-                model=record.reply.model or self._model,
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                total_tokens=usage.total_tokens,
-                cached_input_tokens=usage.cached_input_tokens,
-                cost_usd=usage.cost_usd,
-                estimated=usage.estimated,
-                duration_ms=round(record.duration_ms, 3),
-                reply=self._reply(record) if self._audited else None,
-                audited=self._audited,
-            )
+        self._last_call = await self._keep(
+            record.iteration,
+            model=record.reply.model or self._model,
+            usage=record.usage,
+            duration_ms=record.duration_ms,
+            reply=self._reply(record) if self._audited else None,
         )
 
     async def side_call(self, record: SideCallRecord) -> None:
         """Keep a model call beside the turns."""
-        usage, judge = record.usage or Usage(), record.judge
-        await self._records.model_call(
+        judge = record.judge
+        beside = SideRow(purpose=record.purpose)
+        if judge is not None:
+            beside = SideRow(
+                purpose=record.purpose,
+                artifact=judge.post.artifact,
+                site=judge.post.site,
+                verdict=judge.verdict,
+                error_type=judge.error_type,
+            )
+        await self._keep(
+            record.iteration,
+            model=record.model,
+            usage=record.usage or Usage(),
+            duration_ms=record.duration_ms,
+            beside=beside,
+        )
+
+    async def _keep(
+        self,
+        iteration: int,
+        *,
+        model: str,
+        usage: Usage,
+        duration_ms: float,
+        reply: ReplyRow | None = None,
+        beside: SideRow | None = None,
+    ) -> int:
+        return await self._records.model_call(
             ModelCallRow(
-                place=self._records.place(self._step_id, record.iteration, self._conversation),
-                model=record.model,
+                place=self._records.place(self._step_id, iteration, self._conversation),
+                model=model,
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
                 total_tokens=usage.total_tokens,
                 cached_input_tokens=usage.cached_input_tokens,
                 cost_usd=usage.cost_usd,
                 estimated=usage.estimated,
-                duration_ms=round(record.duration_ms, 3),
+                duration_ms=round(duration_ms, 3),
+                reply=reply,
+                beside=beside,
                 audited=self._audited,
-                beside=SideRow(
-                    purpose=record.purpose,
-                    artifact=None if judge is None else judge.post.artifact,
-                    site=None if judge is None else judge.post.site,
-                    verdict=None if judge is None else judge.verdict,
-                    error_type=None if judge is None else judge.error_type,
-                ),
             )
         )
 
