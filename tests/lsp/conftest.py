@@ -1,4 +1,4 @@
-"""The example project in an editor: one of each module's own, and a fresh one for tests that change it."""
+"""The example project in an editor. One server serves the tests of a module; each test has files of its own."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,17 +16,26 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.fixture
-def editor(project: Path) -> Iterator[Editor]:
-    with editing(project) as running:
-        yield running
-
-
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    """An editor that has the example's workflow open, for tests that only ask."""
-    root = tmp_path_factory.mktemp("example") / "desk"
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    """A running server with the example as its workspace, and the example's workflow open in it."""
+    root = tmp_path_factory.mktemp("workspace") / "desk"
     copy_example(root, port=8791)
     with editing(root) as running:
         running.open(root / "workflows" / "triage_ticket.yaml")
         yield running
+
+
+@pytest.fixture
+def editor(server: Editor) -> Iterator[Editor]:
+    """The server, for tests that open files of their own; they are closed afterwards."""
+    before = set(server.versions)
+    yield server
+    for path in set(server.versions) - before:
+        server.close(path)
+
+
+@pytest.fixture
+def desk(server: Editor) -> Path:
+    """The example's workflow, open; for tests that only ask about it."""
+    return server.root / "workflows" / "triage_ticket.yaml"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlparse
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 """Seconds after which an answer is missing; none is waited for longer than it takes."""
 
 CAPABILITIES: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """What may stand where someone is typing, on lines that are no YAML yet too."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,18 +56,19 @@ def complete(buffer: Buffer, position: Position, index: ProjectIndex) -> types.C
     word = re.search(r"[\w.]*$", typed) if template else _WORD.search(typed)
     start = word.start() if word is not None else len(typed)
     candidates = _template_lines(typed, rest) if template else _lines(typed[:start], rest)
-    offers: Iterable[Offer] = ()
+    offers: list[Offer] = []
     as_key = False
     for candidate in candidates:
         asked = _with_mark(buffer, position, candidate, index)
         if asked is None or asked.spot is None:
             continue
         as_key = asked.spot.on_key
-        offers = _keys(asked, typed[start:]) if template else _offers(asked)
-        break
+        offers = list(_keys(asked, typed[start:]) if template else _offers(asked))
+        if offers:
+            break
     place = buffer.content.to_range(Range(Position(position.line, start + 1), position))
     colon = "" if not as_key or re.match(r"\s*:", rest) or template else ": "
-    found = {offer.text: offer for offer in reversed(list(offers))}
+    found = {offer.text: offer for offer in reversed(offers)}
     if len(found) > MOST_ITEMS:
         found = {text: offer for text, offer in found.items() if text.startswith(typed[start:])}
     shown = list(found.values())[:MOST_ITEMS]
@@ -170,7 +171,7 @@ def _offers(asked: Asked) -> Iterator[Offer]:
     for value, page in values_at(asked.kind, document.data, spot.path).items():
         if value != MARK:
             yield Offer(value, Kind.EnumMember, page=page)
-    if isinstance(spot.path[-1], int):
+    if spot.path and isinstance(spot.path[-1], int):
         # A list item may begin a mapping.
         for name, field in fields_at(asked.kind, document.data, spot.path).items():
             yield Offer(name, Kind.Field, page=field_page(name, field))

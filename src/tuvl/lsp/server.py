@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,6 +33,15 @@ _TRIGGERS = [":", " ", "/", "@", "{", ".", "-", "[", '"']
 Answer = TypeVar("Answer")
 
 
+class RefusedError(JsonRpcInvalidParams):
+    """What was asked cannot be done; the editor is told why."""
+
+
+def _is_no_refusal(record: logging.LogRecord) -> bool:
+    """Whether a line of the log is about more than an answer that says no."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], RefusedError)
+
+
 class _OfText(Protocol):
     """A question about one open text."""
 
@@ -45,6 +55,8 @@ def serve(version: str, stdin: BinaryIO, stdout: BinaryIO) -> int:
     server = LanguageServer("tuvl", version)
     handlers = _Handlers(server)
     handlers.register()
+    logging.getLogger("pygls").setLevel(logging.ERROR)
+    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_no_refusal)
     # Parsed files are many objects and live long; looking through them for garbage would take most of the time.
     gc.set_threshold(200_000, 50, 100)
     server.start_io(stdin, stdout)
@@ -100,7 +112,7 @@ class _Handlers:
         self._checker = Checker(self._editing, self._publish)
         self._task = asyncio.get_running_loop().create_task(self._checker.run())
 
-    async def initialized(self, params: types.InitializedParams) -> None:
+    def initialized(self, params: types.InitializedParams) -> None:
         """Ask to be told of files that change outside of the editor, where it can tell."""
         workspace = self._server.client_capabilities.workspace
         watching = workspace.did_change_watched_files if workspace is not None else None
@@ -111,7 +123,7 @@ class _Handlers:
         )
         method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
         registration = types.Registration(id="tuvl.watch", method=method, register_options=options)
-        await self._server.client_register_capability_async(types.RegistrationParams(registrations=[registration]))
+        self._server.client_register_capability(types.RegistrationParams(registrations=[registration]))
 
     def shutdown(self, params: None) -> None:
         """Get ready to end."""
@@ -235,7 +247,7 @@ class _Handlers:
         try:
             found = await self._ask(params, lambda buffer: self._rename(buffer, params), None)
         except UsageError as error:
-            raise JsonRpcInvalidParams(str(error)) from error
+            raise RefusedError(str(error)) from error
         return None if found is None else self._plain(found)
 
     def _rename(self, buffer: Buffer, params: types.RenameParams) -> types.WorkspaceEdit:

@@ -55,6 +55,8 @@ class ProjectSession:
         self._settled: ProjectIndex | None = None
         self._laid: Buffers = {}
         self._stamps: dict[Path, Stamp | None] = {}
+        self._news: set[Path] = set()
+        """Files that changed on disk since the last check began; a check that is under way does not settle them."""
         self._dirty: set[Path] = set()
         self._fresh: set[Path] = set()
         self._closed: set[Path] = set()
@@ -75,8 +77,7 @@ class ProjectSession:
 
     def changed_on_disk(self, path: Path) -> None:
         """Take note that a file was written, made or deleted by someone else."""
-        self._stamps.pop(path, None)
-        self._dirty.add(path)
+        self._news.add(path)
 
     def check(self, buffers: Buffers, *, cancelled: Callable[[], bool]) -> Iterator[Checked]:
         """Check the texts that changed, then with them all that is open, shown or touched by a change.
@@ -104,6 +105,10 @@ class ProjectSession:
     def _lay_over(self, buffers: Buffers) -> ProjectIndex:
         """Make an index in which the open texts stand in for their files, and take over what is as it was."""
         index = _laid_over(self.root, buffers)
+        news, self._news = self._news, set()
+        for path in news:
+            self._stamps.pop(path, None)
+        self._dirty |= news
         for path in buffers.keys() | self._laid.keys():
             if buffers.get(path) is not self._laid.get(path):
                 self._dirty.add(path)
