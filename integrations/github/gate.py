@@ -1,7 +1,10 @@
 """The gate of the GitHub Action: annotations for the log, a SARIF file if wanted, and one comment on the pull request.
 
-Needs nothing but the standard library and an installed tuvl. Settings come as environment variables, see `action.yml`.
-The exit code is that of `tuvl validate`; a comment that cannot be written is a warning.
+The comment holds the findings, and what the change means for callers and for authority: `tuvl diff` with the base.
+
+Needs nothing but the standard library and an installed tuvl. Settings come as environment
+variables, see `action.yml`. The exit code is that of `tuvl validate`, or of `tuvl diff` where that is to close the gate
+too; a comment that cannot be written is a warning.
 """
 
 import html
@@ -10,13 +13,16 @@ import os
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 MARK = "<!-- tuvl gate -->"
 """First line of the comment, by which it is found again."""
 MOST_ROWS = 50
+ROOM_FOR_FINDINGS = 25_000
+"""Characters of the comment that are kept from the changes; the API takes 65,536 in all."""
+NO_CHANGE = "\n\nNo change.\n"
 MOST_PAGES = 20
 TIMEOUT_S = 30.0
 _SIGNS = {"error": "❌", "warning": "⚠️", "note": "ℹ️"}
@@ -25,19 +31,24 @@ _SIGNS = {"error": "❌", "warning": "⚠️", "note": "ℹ️"}
 def main(environ: Mapping[str, str]) -> int:
     """Check, mark, comment; returns the exit code of the gate."""
     words = list(options(environ))
-    code = run("--format", "github", *words).returncode
+    code = run("validate", "--format", "github", *words).returncode
     if environ.get("GATE_SARIF"):
-        run("--format", "sarif", "--output", environ["GATE_SARIF"], "--quiet", *words)
+        run("validate", "--format", "sarif", "--output", environ["GATE_SARIF"], "--quiet", *words)
+    diff = changes(environ)
+    if diff is not None and environ.get("GATE_DIFF") == "gate":
+        code = max(code, diff.returncode)
     output = environ.get("GITHUB_OUTPUT")
     if output:
         with open(output, "a", encoding="utf-8") as stream:
             stream.write(f"exit-code={code}\n")
     number = pull_request(environ)
     if environ.get("GATE_COMMENT", "true") == "true" and number is not None:
-        listed = run("--format", "jsonl", "--quiet", *words, capture=True)
+        listed = run("validate", "--format", "jsonl", "--quiet", *words, capture=True)
         findings = [json.loads(line) for line in listed.stdout.splitlines()]
+        changed = diff is not None and diff.returncode < 2 and NO_CHANGE not in diff.stdout
+        said = comment(findings, listed.returncode) + (f"\n{diff.stdout}" if diff is not None and changed else "")
         try:
-            keep_comment(number, comment(findings, code), environ, wanted=bool(findings) or code != 0)
+            keep_comment(number, said, environ, wanted=bool(findings) or code != 0 or changed)
         except (OSError, ValueError) as error:
             # A pull request from a fork comes with a token that may not write; the gate itself has done its work.
             print(f"::warning title=tuvl::the comment could not be written: {type(error).__name__}: {error}")
@@ -54,11 +65,34 @@ def options(environ: Mapping[str, str]) -> Iterator[str]:
     yield from (line.strip() for line in environ.get("GATE_PATHS", "").splitlines() if line.strip())
 
 
-def run(*words: str, capture: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run `tuvl validate`."""
+def changes(environ: Mapping[str, str]) -> subprocess.CompletedProcess[str] | None:
+    """Compare the working directory with the base of the pull request; `None` where there is none to compare with."""
+    base = environ.get("GATE_CHANGED_SINCE") or base_of(environ)
+    if not base or environ.get("GATE_DIFF", "comment") == "off":
+        return None
+    most = str(65_000 - ROOM_FOR_FINDINGS)
+    words = ("--format", "markdown", "--max-characters", most, "--", f"git:{fork_point(base)}", ".")
+    compared = run("diff", *words, capture=True)
+    if compared.returncode > 1:
+        print("::warning title=tuvl::the change could not be compared with its base; check out with fetch-depth 0")
+    return compared
+
+
+def fork_point(base: str) -> str:
+    """Return the commit that the base and the change have in common; the base itself when nobody knows."""
+    words = ["git", "merge-base", "--end-of-options", base, "HEAD"]
+    try:
+        found = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8", check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return base
+    return found.stdout.strip() or base
+
+
+def run(command: str, *words: str, capture: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run a command of tuvl."""
     sys.stdout.flush()
     return subprocess.run(
-        [sys.executable, "-m", "tuvl", "validate", *words],
+        [sys.executable, "-m", "tuvl", command, *words],
         stdout=subprocess.PIPE if capture else None,
         encoding="utf-8",
         check=False,
@@ -67,14 +101,26 @@ def run(*words: str, capture: bool = False) -> subprocess.CompletedProcess[str]:
 
 def pull_request(environ: Mapping[str, str]) -> int | None:
     """Return the number of the pull request that started this, if one did."""
-    path = environ.get("GITHUB_EVENT_PATH")
-    event = json.loads(Path(path).read_text(encoding="utf-8")) if path else {}
-    number = event.get("pull_request", {}).get("number")
+    number = event_of(environ).get("number")
     return number if isinstance(number, int) else None
 
 
+def base_of(environ: Mapping[str, str]) -> str | None:
+    """Return the commit that the pull request is to be merged into."""
+    digest = event_of(environ).get("base", {}).get("sha")
+    return digest if isinstance(digest, str) else None
+
+
+def event_of(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return what GitHub says of the pull request; nothing where there is none."""
+    path = environ.get("GITHUB_EVENT_PATH")
+    event = json.loads(Path(path).read_text(encoding="utf-8")) if path else {}
+    said = event.get("pull_request", {})
+    return said if isinstance(said, dict) else {}
+
+
 def comment(findings: list[Mapping[str, Any]], code: int) -> str:
-    """Write the comment: one row a finding."""
+    """Write the comment: one row a finding, as many as there is room for."""
     lines = [MARK, "### tuvl", ""]
     if code == 2:
         lines += ["The gate could not do its work; the log of the check says why.", ""]
@@ -82,10 +128,20 @@ def comment(findings: list[Mapping[str, Any]], code: int) -> str:
         lines.append("Nothing found.")
     if findings:
         lines += ["| | place | check | what |", "|---|---|---|---|"]
-        lines += [row(finding) for finding in findings[:MOST_ROWS]]
-    if len(findings) > MOST_ROWS:
-        lines += ["", f"… and {len(findings) - MOST_ROWS} more, in the log of the check."]
+        lines += (rows := list(fitting(row(finding) for finding in findings[:MOST_ROWS])))
+        if len(findings) > len(rows):
+            lines += ["", f"… and {len(findings) - len(rows)} more, in the log of the check."]
     return "\n".join(lines) + "\n"
+
+
+def fitting(rows: Iterable[str]) -> Iterator[str]:
+    """Yield rows as long as there is room for them."""
+    left = ROOM_FOR_FINDINGS - 1_000
+    for one in rows:
+        left -= len(one) + 1
+        if left < 0:
+            return
+        yield one
 
 
 def row(finding: Mapping[str, Any]) -> str:

@@ -197,3 +197,67 @@ def test_hooks_for_pre_commit_are_commands_that_exist(project: Path) -> None:
         assert command == "tuvl"
         ended = subprocess.run([sys.executable, "-m", "tuvl", *words], cwd=project, capture_output=True, timeout=60)
         assert ended.returncode == 0
+
+
+def commit(project: Path) -> str:
+    """Commit the project, and return the digest."""
+    who = {f"GIT_{each}_{what}": "me@desk.example" for each in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environ = {**os.environ, **who, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "state"]):
+        subprocess.run(["git", *words], cwd=project, env=environ, check=True, capture_output=True)
+    said = subprocess.run(["git", "rev-parse", "HEAD"], cwd=project, check=True, capture_output=True, encoding="utf-8")
+    return said.stdout.strip()
+
+
+def based_on(digest: str) -> object:
+    return {"pull_request": {"number": 7, "base": {"sha": digest}}}
+
+
+def loosen(project: Path) -> None:
+    write(project, {"w.yaml": workflow().replace("spec:", "spec:\n  limits: { max_steps: 900 }")})
+
+
+def test_comment_says_what_the_change_means(project: Path, github: GitHub) -> None:
+    base = commit(project)
+    loosen(project)
+    ended = gate(project, github, event=based_on(base))
+    assert ended.returncode == 0, ended.stderr
+    (comment,) = github.comments
+    assert comment["body"].startswith(f"{MARK}\n### tuvl\n\nNothing found.\n")
+    assert "widens authority: 1" in comment["body"]
+    assert "bound-raised" in comment["body"]
+    assert "<code>200</code> → <code>900</code>" in comment["body"]
+
+
+def test_change_closes_the_gate_only_where_it_is_to(project: Path, github: GitHub) -> None:
+    base = commit(project)
+    loosen(project)
+    assert gate(project, github, event=based_on(base), GATE_DIFF="gate").returncode == 1
+    assert gate(project, github, GATE_CHANGED_SINCE="HEAD", GATE_DIFF="off").returncode == 0
+    assert "widens" not in github.comments[0]["body"]
+
+
+def test_without_a_change_nobody_is_disturbed(project: Path, github: GitHub) -> None:
+    assert gate(project, github, event=based_on(commit(project))).returncode == 0
+    assert github.comments == []
+
+
+def test_base_that_is_not_there_is_a_warning(project: Path, github: GitHub) -> None:
+    commit(project)
+    ended = gate(project, github, event=based_on("1" * 40))
+    assert ended.returncode == 0
+    assert "::warning title=tuvl::the change could not be compared with its base" in ended.stdout
+    assert github.comments == []
+
+
+def test_comment_is_no_longer_than_it_may_be(project: Path, github: GitHub) -> None:
+    steps = "".join(
+        f"    - {{ id: s{number}, kind: Functional, runner: set, values: {{ x: 1 }} }}\n" for number in range(400)
+    )
+    write(project, {"w.yaml": workflow() + steps})
+    base = commit(project)
+    write(project, {"w.yaml": workflow() + steps.replace("values", '"va|ues"').replace("x: 1", "x: 2, y: 3")})
+    gate(project, github, event=based_on(base))
+    (comment,) = github.comments
+    assert 20_000 < len(comment["body"]) <= 65_536
+    assert "left out" in comment["body"]
