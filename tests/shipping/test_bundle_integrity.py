@@ -165,10 +165,16 @@ def test_more_files_than_a_bundle_holds_are_refused() -> None:
         write_archive({f"{number}": b"" for number in range(MAX_ENTRIES + 1)})
 
 
-@pytest.mark.parametrize("field", ["format_version", "language_version"])
-def test_bundle_of_a_newer_tuvl_says_so_whatever_else_is_in_it(field: str) -> None:
-    raw = with_manifest(lambda data: data.update({field: 2, "tuvl": "9.0.0", "new": {}}), signed=True) + b"more"
-    with pytest.raises(BundleError, match=f"newer tuvl, '9.0.0': its {field} is 2.*run it with that version"):
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("format_version", 2, "in form 2, and this tuvl reads form 1"),
+        ("language", "v2", "in language 'v2', and this tuvl reads 'v1'"),
+    ],
+)
+def test_bundle_of_a_newer_tuvl_says_so_whatever_else_is_in_it(field: str, value: object, told: str) -> None:
+    raw = with_manifest(lambda data: data.update({field: value, "tuvl": "9.0.0", "new": {}}), signed=True) + b"more"
+    with pytest.raises(BundleError, match=f"newer tuvl, '9.0.0', {told}; run it with that version"):
         read_bundle(raw)
 
 

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tuvl.locking.lock import LANGUAGE_VERSION
 from tuvl.shipping.archive import BundleError
 from tuvl.values import JsonValue
 
 FORMAT = "tuvl-bundle"
 FORMAT_VERSION = 1
 """The layout of bundles that this tuvl writes, and the newest that it reads."""
-LANGUAGE_VERSION = 1
-"""The language of documents; a bundle of a newer one may say things that this tuvl would pass over."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -60,7 +59,7 @@ class Manifest:
         document: JsonValue = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "language_version": LANGUAGE_VERSION,
+            "language": LANGUAGE_VERSION,
             "name": self.name,
             "version": self.version,
             "tuvl": self.tuvl,
@@ -80,17 +79,18 @@ def file_entries(files: Mapping[str, bytes]) -> tuple[FileEntry, ...]:
 
 
 def refuse_newer(raw: bytes) -> None:
-    """Raise `BundleError` for a manifest that says it is of a newer format or language; anything else is passed."""
+    """Raise `BundleError` for a manifest that says it is of a newer form or language; anything else is passed."""
     data = _json(raw)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         return
-    for field, known in (("format_version", FORMAT_VERSION), ("language_version", LANGUAGE_VERSION)):
-        version = data.get(field)
-        if isinstance(version, int) and not isinstance(version, bool) and version > known:
-            raise BundleError(
-                f"it was written by a newer tuvl, {str(data.get('tuvl'))!r}: its {field} is {version}, and this tuvl "
-                f"reads {known}; run it with that version"
-            )
+    version, language, wrote = data.get("format_version"), data.get("language"), data.get("tuvl")
+    if type(version) is int and version > FORMAT_VERSION:
+        newer = f"in form {version}, and this tuvl reads form {FORMAT_VERSION}"
+    elif isinstance(language, str) and language != LANGUAGE_VERSION:
+        newer = f"in language {language!r}, and this tuvl reads {LANGUAGE_VERSION!r}"
+    else:
+        return
+    raise BundleError(f"it was written by a newer tuvl, {str(wrote)!r}, {newer}; run it with that version")
 
 
 def read_manifest(raw: bytes) -> Manifest:
