@@ -89,8 +89,9 @@ def _findings(loaded: LoadedFile, ours: tuple[Document, ...], project: ProjectIn
 
 def _passed_over(loaded: LoadedFile, ours: tuple[Document, ...]) -> Iterator[Finding]:
     """Say which documents of a file that was named are not checked."""
+    checked = {document.index for document in ours}
     for document in loaded.documents:
-        if all(document is not one for one in ours):
+        if document.index not in checked:
             place = document.locate((FOREIGN,), key=True)
             message = f"this document has `{FOREIGN}:`, which makes it one of another tool; it is not checked"
             hint = "put it into a file of its own, or take the field out if it is meant for tuvl"

@@ -40,12 +40,17 @@ def suppress(result: FileResult, more: Sequence[Finding] = ()) -> list[Finding]:
     if not result.suppressions:
         return findings
     comments = list(_comments(result))
-    kept = [finding for finding in findings if not _hidden(finding, comments)]
+    on_line: dict[int, list[_Comment]] = {}
+    for comment in comments:
+        for line in dict.fromkeys((comment.suppression.line, comment.target)):
+            on_line.setdefault(line, []).append(comment)
+    kept = [finding for finding in findings if not _hidden(finding, on_line.get(finding.line, ()))]
     return kept + [finding for comment in comments for finding in _left_over(result.file, comment)]
 
 
 def _comments(result: FileResult) -> Iterator[_Comment]:
     lines = _LINE_BREAK.split(result.text)
+    following = _following(lines)
     for suppression in result.suppressions:
         index = suppression.line - 1
         line = lines[index] if index < len(lines) else ""
@@ -54,10 +59,16 @@ def _comments(result: FileResult) -> Iterator[_Comment]:
         target = index
         if not line[:start].strip():
             # The comment stands alone: it is about the next line that is no comment.
-            target += 1
-            while target < len(lines) and lines[target].lstrip().startswith("#"):
-                target += 1
+            target = following[min(index, len(lines) - 1)]
         yield _Comment(suppression, start + 1, max(len(line.rstrip()) - start, 1), target + 1)
+
+
+def _following(lines: Sequence[str]) -> Sequence[int]:
+    """For each line the next one that is no comment."""
+    found = [len(lines)] * len(lines)
+    for index in range(len(lines) - 2, -1, -1):
+        found[index] = found[index + 1] if lines[index + 1].lstrip().startswith("#") else index + 1
+    return found
 
 
 def can_be_hidden(finding: Finding) -> bool:
@@ -68,10 +79,10 @@ def can_be_hidden(finding: Finding) -> bool:
 
 
 def _hidden(finding: Finding, comments: Sequence[_Comment]) -> bool:
+    """Whether one of the comments about its line hides a finding."""
     for comment in comments:
         suppression = comment.suppression
-        on_line = finding.line in (suppression.line, comment.target)
-        if on_line and suppression.reason and finding.code in suppression.codes and can_be_hidden(finding):
+        if suppression.reason and finding.code in suppression.codes and can_be_hidden(finding):
             comment.used.add(finding.code)
             return True
     return False

@@ -1,7 +1,9 @@
 """Where a project begins, and which of its files are read."""
 
+import errno
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 PROJECT_FILE = "tuvl.yaml"
@@ -15,6 +17,9 @@ FOLDERS = ("workflows", "artifacts", "llms", "models", "datasources", "nodes", "
 
 YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 PROSE_SUFFIX = ".md"
+
+MOST_BEHIND_LINKS = 10_000
+"""Folders that links may lead to: a link into the system's own folders must not take a walk through all of them."""
 
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages"})
 _ENVIRONMENT_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})
@@ -80,7 +85,8 @@ def walk(top: Path, *, prose: Path | None = None, on_error: Callable[[OSError], 
 
     Those are YAML files anywhere, and markdown files below `prose` (default `<top>/artifacts`). Left out are
     dot-folders, virtual environments, `node_modules`, and folders that are projects of their own. Links to folders
-    are followed, each real folder once. A folder that cannot be listed goes to `on_error`, which raises by default.
+    are followed, each real folder once, those that `top` itself lies in excluded. A folder that cannot be listed goes
+    to `on_error`, which raises by default.
     """
     root = absolute(top)
     prose_root = str(prose or root / "artifacts")
@@ -104,10 +110,16 @@ def _folders(
     root: Path, on_error: Callable[[OSError], None], *, enter_projects: bool = False
 ) -> "Iterator[tuple[str, list[os.DirEntry[str]]]]":
     """Yield each folder that is walked with its sorted entries, parents first."""
-    seen: set[tuple[int, int]] = set()
-    pending = [str(root)]
+    # A link to a folder that the root lies in leads to everything else that lies there.
+    seen = {identity for above in Path(os.path.realpath(root)).parents for identity in _identity(above)}
+    pending = [(str(root), False)]
+    behind_links = 0
     while pending:
-        folder = pending.pop()
+        folder, is_behind_link = pending.pop()
+        behind_links += is_behind_link
+        if behind_links > MOST_BEHIND_LINKS:
+            on_error(OSError(errno.EMLINK, f"links lead to more than {MOST_BEHIND_LINKS:,} folders", folder))
+            return
         try:
             status = os.stat(folder)
             if (status.st_dev, status.st_ino) in seen:
@@ -123,7 +135,15 @@ def _folders(
         if names & _ENVIRONMENT_MARKS or (is_other_project and not enter_projects):
             continue
         yield folder, [entry for entry in entries if not entry.name.startswith(".")]
-        pending.extend(entry.path for entry in reversed(entries) if _is_walked(entry))
+        pending.extend(
+            (entry.path, is_behind_link or entry.is_symlink()) for entry in reversed(entries) if _is_walked(entry)
+        )
+
+
+def _identity(folder: Path) -> Iterator[tuple[int, int]]:
+    with suppress(OSError):
+        status = os.stat(folder)
+        yield status.st_dev, status.st_ino
 
 
 def _is_walked(entry: "os.DirEntry[str]") -> bool:
