@@ -4,6 +4,8 @@ A value becomes a secret when it is expanded from the environment into a field t
 is one for the process: a secret is a secret wherever it turns up.
 """
 
+from collections.abc import Callable, Set
+
 from tuvl.values import JsonValue
 
 MASK = "***"
@@ -36,17 +38,22 @@ def _redact_json(value: JsonValue) -> JsonValue:
 
 
 class StreamRedactor:
-    """Masks secrets in a text that comes in pieces: what may be the beginning of one waits for its end."""
+    """Masks secrets in a text that comes in pieces: what may be the beginning of one waits for its end.
 
-    def __init__(self) -> None:
+    `also` gives values that are secret for this text alone, beside the registered ones.
+    """
+
+    def __init__(self, also: Callable[[], Set[str]] = frozenset) -> None:
+        self._also = also
         self._waiting = ""
 
     def feed(self, piece: str) -> str:
         """Return what may go out by now."""
-        if not _secrets:
+        secrets = self._also() | _secrets
+        if not secrets:
             return piece
-        text = redact(self._waiting + piece)
-        kept = max(_beginning_at_end(text, secret) for secret in _secrets)
+        text = _masked(self._waiting + piece, secrets)
+        kept = max(_beginning_at_end(text, secret) for secret in secrets)
         self._waiting = text[len(text) - kept :]
         return text[: len(text) - kept]
 
@@ -68,9 +75,11 @@ def _beginning_at_end(text: str, secret: str) -> int:
 
 def redact(text: str) -> str:
     """Return `text` with every registered secret masked, the longest first."""
-    if not _secrets:
-        return text
-    for secret in sorted(_secrets, key=len, reverse=True):
+    return _masked(text, _secrets) if _secrets else text
+
+
+def _masked(text: str, secrets: Set[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
         if secret in text:
             text = text.replace(secret, MASK)
     return text

@@ -126,6 +126,7 @@ class Engine:
             transactions=data,
             records=records,
             approvals=approvals or StandingAnswer(),
+            secure=data.secure,
             counters=self.counters,
             stand_in=self._stand_in,
         )

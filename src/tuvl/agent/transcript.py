@@ -8,7 +8,7 @@ from tuvl.agent.decide import CallTools, NextMove
 from tuvl.agent.exits import Exit
 from tuvl.guardrails.guard import JudgeCall
 from tuvl.llm.messages import Message, ModelReply, ToolCall, Usage
-from tuvl.redaction import redact
+from tuvl.redaction import redact_json
 from tuvl.tools.result import Observation
 from tuvl.tools.toolbox import RequestedCall
 from tuvl.values import JsonObject, JsonValue
@@ -87,7 +87,7 @@ class Transcript:
     def partial(self, turn: int, text: str, tools: Sequence[str], why: str) -> None:
         """Record what a reply said until it was cut off; it is not part of the conversation."""
         self.turn = turn
-        self._add("partial_reply", {"content": self._said(redact(text)), "tools": list(tools), "why": why})
+        self._add("partial_reply", {"content": self._said(text), "tools": list(tools), "why": why})
 
     def _call(self, call: ToolCall) -> JsonObject:
         entry: JsonObject = {"id": call.id, "name": call.name, "arguments": self._said(call.arguments)}
@@ -149,7 +149,7 @@ class Transcript:
         if observation.failure is not None:
             error: JsonObject = {
                 "type": observation.failure.type,
-                "message": redact(observation.failure.message),
+                "message": observation.failure.message,
                 "detail": observation.failure.detail,
             }
             entry["error"] = error if self.masks.observed is None else self.masks.observed(error)
@@ -176,7 +176,9 @@ class Transcript:
         return value if self.masks.said is None else self.masks.said(value)
 
     def _add(self, type: str, entry: dict[str, JsonValue], *, chars: int = 0) -> None:
-        whole: JsonObject = {"step": self.step_id, "type": type, "iteration": self.turn, **entry}
+        # Every entry passes here, and a model may repeat whatever it was called with.
+        shown = _object(redact_json(entry))
+        whole: JsonObject = {"step": self.step_id, "type": type, "iteration": self.turn, **shown}
         self.entries.append(whole)
         if not chars:
             return

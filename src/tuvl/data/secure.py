@@ -1,6 +1,6 @@
 """`secure` fields: masked in everything that leaves the database, and remembered so that a run's result masks them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from tuvl.redaction import MASK
 from tuvl.values import JsonObject, JsonValue
@@ -17,6 +17,11 @@ class SecureValues:
 
     def __bool__(self) -> bool:
         return bool(self._values)
+
+    @property
+    def texts(self) -> Set[str]:
+        """The values as texts."""
+        return self._values
 
     def add(self, value: JsonValue) -> None:
         """Remember what a secure field was given."""
@@ -56,7 +61,7 @@ class SecureValues:
             case list():
                 return [self._masked(item, secrets) for item in value]
             case dict():
-                return {key: self._masked(item, secrets) for key, item in value.items()}
+                return {str(self._masked(key, secrets)): self._masked(item, secrets) for key, item in value.items()}
             case int() | float() if not isinstance(value, bool) and str(value) in self._values:
                 return MASK
             case _:

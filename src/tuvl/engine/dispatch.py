@@ -2,17 +2,20 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tuvl.control import Aborted
+from tuvl.data.secure import SecureValues
 from tuvl.engine.context import RunContext, normalised
 from tuvl.engine.failure import cancelled_itself, failed, presentable, timed_out, unexplained
 from tuvl.engine.hooking import observed
+from tuvl.engine.masking import Hide, hiding, masked_signal
 from tuvl.engine.spans import step_span, tell_step_end
 from tuvl.engine.transaction import Transactions
 from tuvl.errors import StepError
 from tuvl.hooks.emit import HookEmitter
 from tuvl.plan.model import FunctionalPlan, StepPlan
+from tuvl.redaction import redact_json
 from tuvl.spec.signals import ERROR, Reserved
 from tuvl.steps.base import RunServices, StepResult, StepScope
 from tuvl.steps.registry import RUNNERS
@@ -27,6 +30,8 @@ class Dispatcher:
     context: RunContext
     transactions: Transactions
     hooks: HookEmitter | None = None
+    secure: SecureValues = field(default_factory=SecureValues)
+    """What secure fields were given in the run: no failure, signal or event of a step shows it."""
 
     async def run_step(self, scope: StepScope) -> StepResult:
         """Run a step of the spine and apply its delta. A failure, a timeout and an abort are results."""
@@ -102,11 +107,11 @@ class Dispatcher:
         transaction = await self.transactions.begin(step.id)
         if transaction.data is not None:
             scope = replace(scope, data=transaction.data)
-        kept = False
+        kept, hide = False, hiding(self.secure)
         try:
             returned = await _work(scope)
             _raise_if_late()
-            result = settled(step, returned)
+            result = settled(step, returned, hide)
             if result.signal != ERROR:
                 admitted = context.admit(result.delta) if context is not None and result.delta else None
                 await transaction.commit()
@@ -115,7 +120,7 @@ class Dispatcher:
                     context.apply(admitted)
             return result
         except Exception as error:  # noqa: BLE001 - the one place where whatever a step raises becomes its failure
-            return replace(failed(step.id, error), trace=tuple(scope.trace))
+            return replace(failed(step.id, error, hide), trace=tuple(scope.trace))
         finally:
             if not kept:
                 await transaction.rollback()
@@ -138,14 +143,17 @@ def _raise_if_late() -> None:
         raise asyncio.CancelledError
 
 
-def settled(step: StepPlan, result: StepResult) -> StepResult:
+def settled(step: StepPlan, result: StepResult, hide: Hide = redact_json) -> StepResult:
     """Return a result whose delta is JSON of its own; a step that failed sets nothing and says why."""
     failure = result.failure
+    signal = masked_signal(result.signal, step.routes.__contains__, hide)
+    if signal != result.signal:
+        result = replace(result, signal=signal)
     if failure is None and result.signal in {ERROR, Reserved.ABORTED}:
         failure = unexplained(step.id, result.signal)
     if failure is not None:
         delta = {} if result.signal == ERROR else normalised(result.delta)
-        return replace(result, delta=delta, failure=presentable(failure))
+        return replace(result, delta=delta, failure=presentable(failure, hide))
     if not result.delta:
         return result
     return replace(result, delta=normalised(result.delta))

@@ -8,12 +8,14 @@ from tuvl.agent.limits import Budget
 from tuvl.clock import Clock, SystemClock
 from tuvl.control import RunControl
 from tuvl.data.run_records import RunRecords
+from tuvl.data.secure import SecureValues
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.engine.advance import Finish, Goto, Move, Stop, advance
 from tuvl.engine.context import RunContext
 from tuvl.engine.dispatch import Dispatcher
 from tuvl.engine.hooking import run_stopped
 from tuvl.engine.journal import Journal, NoJournal, StepRecord
+from tuvl.engine.masking import StreamMask
 from tuvl.engine.nested import nested_context, nested_result
 from tuvl.engine.record import RunRecord
 from tuvl.engine.result import RunResult, Status
@@ -57,6 +59,8 @@ class RunPorts:
     """Takes each event; `None` when nobody listens."""
     journal: Journal = field(default_factory=NoJournal)
     transactions: Transactions = field(default_factory=NoTransactions)
+    secure: SecureValues = field(default_factory=SecureValues)
+    """What secure fields were given in the run; whoever opens the transactions fills it."""
     records: RunRecords | None = None
     approvals: Approvals = field(default_factory=StandingAnswer)
     counters: Counters = field(default_factory=Counters)
@@ -125,8 +129,9 @@ class _Run:
         self._record = RunRecord(trace=[] if trace else None, outer=around.record if around else None)
         self._steps = StepCount(plan.limits.max_steps, around.steps if around else None)
         self._hooks = self._make_hooks()
-        self._dispatcher = Dispatcher(context, ports.transactions, self._hooks)
+        self._dispatcher = Dispatcher(context, ports.transactions, self._hooks, ports.secure)
         self._in_flight: _InFlight | None = None
+        self._stream_mask = StreamMask(ports.secure)
         self._seq = 0
         self._services = self._make_services()
 
@@ -316,7 +321,9 @@ class _Run:
             flight.scope.services.emit(flight.scope.place, ended)
 
     def _emit(self, step_id: str | None, body: EventBody) -> None:
-        if self._ports.accept is not None:
+        if self._ports.accept is None:
+            return
+        for shown in self._stream_mask.shown(step_id, body):
             self._seq += 1
             self._ports.accept(
                 Event(
@@ -324,7 +331,7 @@ class _Run:
                     seq=self._seq,
                     at=self._clock.now(),
                     step_id=step_id,
-                    body=body,
+                    body=shown,
                     span=current_ids(),
                 )
             )

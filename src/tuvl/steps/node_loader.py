@@ -13,6 +13,7 @@ from types import ModuleType
 
 from tuvl.errors import StepError
 from tuvl.node import MARK, NodeDeclaration
+from tuvl.redaction import redact
 from tuvl.values import shorten
 
 _import_lock = threading.RLock()
@@ -100,7 +101,7 @@ def _forget_helpers(folder: str) -> None:
 
 def described(error: BaseException) -> str:
     """Return `Type: message`, or the type alone for an exception without words."""
-    text = shorten(str(error))
+    text = shorten(redact(str(error)))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
