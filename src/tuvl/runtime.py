@@ -105,6 +105,8 @@ class Engine:
         Raises `ConfigError`, `UsageError` or `InputError` when the run cannot begin; every later fault is in the
         result. Cancelling the call stops the run; `control.abort()` stops it with a result.
         """
+        if keeps_records(plan):
+            await self._store.ready()
         recorder = Recorder(self._record) if self._record is not None else None
         replay = Replay.load(self._replay) if self._replay is not None else None
         models = _RunModels(lambda model: self._make_model(model, recorder, replay))
@@ -124,9 +126,9 @@ class Engine:
             principal=principal,
             accept=fanout.accept if fanout.listening else None,
             transactions=data,
+            secure=data.secure,
             records=records,
             approvals=approvals or StandingAnswer(),
-            secure=data.secure,
             counters=self.counters,
             stand_in=self._stand_in,
         )

@@ -7,6 +7,9 @@ from typing import Literal, cast, get_args
 
 from tuvl.errors import ConfigError
 
+DATABASE_SCHEMES = ("sqlite", "sqlite+aiosqlite", "postgres", "postgresql", "postgresql+asyncpg")
+"""How the URL of a database begins."""
+
 LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -39,7 +42,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         agent_tool_timeout_s=_seconds(source, "TUVL_AGENT_TOOL_TIMEOUT_S", 300.0),
         agent_pause_max_s=_seconds(source, "TUVL_AGENT_PAUSE_MAX_S", 300.0),
         agent_judge_timeout_s=_seconds(source, "TUVL_AGENT_JUDGE_TIMEOUT_S", 30.0),
-        database_url=source.get("TUVL_DATABASE_URL", "").strip() or None,
+        database_url=_database_url(source),
         env=cast(Literal["development", "production"], _choice(source, "TUVL_ENV", ("development", "production"))),
         log_format=cast(LogFormat | None, _optional(source, "TUVL_LOG_FORMAT", get_args(LogFormat))),
         log_level=cast(LogLevel | None, _optional(source, "TUVL_LOG_LEVEL", get_args(LogLevel))),
@@ -63,6 +66,19 @@ def _seconds(source: Mapping[str, str], name: str, default: float) -> float:
     if not 0 < value < float("inf"):
         raise ConfigError(f"{name}={text!r} is not a positive number of seconds; unset it or set e.g. {name}=300")
     return value
+
+
+def _database_url(source: Mapping[str, str]) -> str | None:
+    name = "TUVL_DATABASE_URL"
+    text = source.get(name, "").strip()
+    scheme, divider, _ = text.partition("://")
+    if not text or (divider and scheme in DATABASE_SCHEMES):
+        return text or None
+    # The value is not shown: it may hold a password.
+    what = f"{scheme!r} is no database tuvl knows" if divider and scheme.isidentifier() else "this is no URL"
+    raise ConfigError(
+        f"{name}: {what}; unset it, or set a URL of SQLite or PostgreSQL, e.g. {name}=postgresql://user@host/name"
+    )
 
 
 def _otlp_endpoint(source: Mapping[str, str]) -> str | None:

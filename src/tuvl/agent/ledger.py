@@ -122,8 +122,9 @@ async def must_be_kept(sink: str) -> AsyncIterator[None]:
     """Turn whatever a sink of this name raises into the error that ends the run."""
     try:
         yield
-    except StepError:
-        raise
     except Exception as error:
+        failed = f"{sink}_failed"
+        if isinstance(error, StepError) and error.type == failed:
+            raise
         said = shorten(redact(str(error))) or type(error).__name__
-        raise StepError(f"the {sink} could not be written: {said}", type=f"{sink}_failed") from error
+        raise StepError(f"the {sink} could not be written: {said}", type=failed) from error

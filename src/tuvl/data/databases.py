@@ -7,10 +7,10 @@ from sqlalchemy import Connection, MetaData, Table, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tuvl.data.drift import drift_of
-from tuvl.data.engines import WRITES, open_engine
-from tuvl.data.faults import step_error
+from tuvl.data.engines import WRITES, Opened, open_engine
 from tuvl.data.location import source_url
 from tuvl.data.model import DataModel, SourcePlan, related
+from tuvl.data.reaching import Reached
 from tuvl.data.tables import NAMES, make_table
 from tuvl.errors import StepError
 from tuvl.spec.data import Pooling
@@ -37,25 +37,30 @@ class Databases:
     async def aclose(self) -> None:
         """Close every connection."""
         for database in self._opened.values():
-            await database.engine.dispose()
+            await database.aclose()
         self._opened.clear()
 
     def _database(self, source: SourcePlan) -> "_Database":
         database = self._opened.get(source.name)
         if database is None:
             pooling = Pooling() if source.spec is None else source.spec.pooling
-            database = self._opened[source.name] = _Database(open_engine(source_url(source, self._environ), pooling))
+            opened = open_engine(source_url(source, self._environ), pooling, _reached(source))
+            database = self._opened[source.name] = _Database(opened)
         return database
 
 
 class _Database:
     """One database: its engine, and the tables that have been looked at."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
-        self.engine = engine
+    def __init__(self, opened: Opened) -> None:
+        self.engine = opened.engine
+        self._opened = opened
         self._metadata = MetaData(naming_convention=NAMES)
         self._ready: dict[str, Table] = {}
         self._lock = asyncio.Lock()
+
+    async def aclose(self) -> None:
+        await self._opened.aclose()
 
     async def table(self, model: DataModel, models: Mapping[str, DataModel]) -> Table:
         table = self._ready.get(model.name)
@@ -102,6 +107,7 @@ def _drifted(model: str, table: Table, problems: list[str]) -> StepError:
     )
 
 
-def database_error(error: Exception, source: SourcePlan) -> StepError:
-    """Return the step error for what a database raised."""
-    return step_error(error, what=f"data source {source.name!r}")
+def _reached(source: SourcePlan) -> Reached:
+    if source.spec is None:
+        return Reached(what="the records of this project", elsewhere="name another one in a `kind: DataSource`")
+    return Reached(what=f"data source {source.name!r}", elsewhere=f"change 'spec.connection' in {source.file}")

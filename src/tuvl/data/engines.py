@@ -1,15 +1,22 @@
 """One SQLAlchemy engine for each database, with transactions that begin when they say so."""
 
+import asyncio
 import importlib.util
+import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, Dialect, event
 from sqlalchemy.engine import URL
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from tuvl.data.location import OWN_FOLDER, POSTGRES
+from tuvl.data.reaching import Reached, unreachable
 from tuvl.data.values import decimal_key
 from tuvl.errors import ConfigError
 from tuvl.spec.data import Pooling
@@ -24,16 +31,53 @@ DECIMAL_KEY = "tuvl_decimal_key"
 """SQL function that makes SQLite compare decimals exactly."""
 
 
-def open_engine(url: URL, pooling: Pooling) -> AsyncEngine:
-    """Return an engine; nothing is connected yet. Raises `ConfigError` for a driver that is not installed."""
+LAST_WORDS_S = 1.0
+"""How long the threads of connections that are closed may take to end, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An engine, to be closed in the event loop it was used in."""
+
+    engine: AsyncEngine
+    _workers: "set[threading.Thread]" = field(default_factory=set)
+
+    async def aclose(self) -> None:
+        """Close every connection, and wait for the threads that SQLite's were on.
+
+        They report to the event loop as their last act, and would complain aloud of one that is closed by then.
+        """
+        await self.engine.dispose()
+        loop = asyncio.get_running_loop()
+        until = loop.time() + LAST_WORDS_S
+        # A thread tells nobody that it has ended.
+        while any(worker.is_alive() for worker in self._workers) and loop.time() < until:  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+        self._workers.clear()
+
+
+def open_engine(url: URL, pooling: Pooling, reached: Reached) -> Opened:
+    """Return an engine; nothing is connected yet. Raises `ConfigError` for a driver that is not installed.
+
+    A connection that cannot be opened is a `StepError`, whoever asks for it; `reached` is what that calls the database.
+    """
     if url.drivername == POSTGRES:
         if importlib.util.find_spec("asyncpg") is None:
-            raise ConfigError("PostgreSQL needs the package 'asyncpg'; install tuvl with the extra: tuvl[postgres]")
-        return create_async_engine(url, pool_pre_ping=True, **_pool(pooling))
-    engine = create_async_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S}, **_pool(pooling))
-    own = url.database is not None and Path(url.database).parent.name == OWN_FOLDER
-    _prepare_sqlite(engine, own=own)
-    return engine
+            needs = "PostgreSQL needs the package 'asyncpg'; install tuvl with the extra: tuvl[postgres]"
+            raise ConfigError(f"{reached.what}: {needs}")
+        engine = create_async_engine(url, pool_pre_ping=True, hide_parameters=True, **_pool(pooling))
+        _connect(engine, url, reached)
+        return Opened(engine)
+    workers = set[threading.Thread]()
+
+    def connect(*args: Any, **options: Any) -> sqlite3.Connection:
+        workers.add(threading.current_thread())
+        return sqlite3.Connection(*args, **options)
+
+    arguments = {"timeout": BUSY_TIMEOUT_S, "factory": connect}
+    engine = create_async_engine(url, connect_args=arguments, hide_parameters=True, **_pool(pooling))
+    _connect_sqlite(engine, url, reached)
+    return Opened(engine, workers)
 
 
 def _pool(pooling: Pooling) -> dict[str, float | int]:
@@ -45,15 +89,15 @@ def _pool(pooling: Pooling) -> dict[str, float | int]:
     }
 
 
-def _prepare_sqlite(engine: AsyncEngine, *, own: bool) -> None:
+def _connect_sqlite(engine: AsyncEngine, url: URL, reached: Reached) -> None:
     """Make SQLite keep foreign keys, compare decimals, and begin transactions where SQLAlchemy does.
 
     Python's driver begins one only at the first write, and a transaction that reads before it writes may then find
     the file changed under it. One that is going to write therefore takes the write lock at once.
     """
+    own = Path(url.database or "").parent.name == OWN_FOLDER
 
-    @event.listens_for(engine.sync_engine, "connect")
-    def on_connect(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
+    def prepare(connection: DBAPIConnection) -> None:
         connection.isolation_level = None  # no implicit BEGIN
         connection.create_function(DECIMAL_KEY, 1, decimal_key, deterministic=True)
         cursor = connection.cursor()
@@ -61,9 +105,37 @@ def _prepare_sqlite(engine: AsyncEngine, *, own: bool) -> None:
         if own:  # a file of somebody else keeps the journal mode it has
             cursor.execute("PRAGMA journal_mode=WAL")
             cursor.execute("PRAGMA synchronous=NORMAL")
+        cursor.execute("PRAGMA schema_version")  # reads the file: one that is no database is found out here
         cursor.close()
+
+    _connect(engine, url, reached, prepare)
 
     @event.listens_for(engine.sync_engine, "begin")
     def on_begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get(WRITES, False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _connect(
+    engine: AsyncEngine, url: URL, reached: Reached, prepare: Callable[[DBAPIConnection], None] | None = None
+) -> None:
+    """Open each connection of an engine, and prepare it; whatever a driver says when it cannot is put in our words."""
+
+    @event.listens_for(engine.sync_engine, "do_connect")
+    def do_connect(
+        dialect: Dialect, entry: ConnectionPoolEntry, arguments: list[Any], options: dict[str, Any]
+    ) -> DBAPIConnection:
+        try:
+            connection = dialect.connect(*arguments, **options)
+        except Exception as error:
+            raise unreachable(error, url, reached) from error
+        if prepare is None:
+            return connection
+        try:
+            prepare(connection)
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise unreachable(error, url, reached) from error
+            raise
+        return connection

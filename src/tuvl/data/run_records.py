@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tuvl.clock import Clock
 from tuvl.data.run_rows import MessageRow, ModelCallRow, Place, RunRow, ToolCallRow
 from tuvl.data.secure import SecureValues
+from tuvl.errors import ConfigError, StepError
 from tuvl.redaction import redact
 from tuvl.values import JsonObject, JsonValue
 
@@ -36,19 +37,24 @@ class StoreAccess:
             from tuvl.data.location import own_file, read_url
             from tuvl.data.run_store import RunStore
 
-            where = "TUVL_DATABASE_URL"
-            url = (
-                own_file(self._root, "runs.db")
-                if self._url is None
-                else read_url(self._url, root=self._root, where=where)
-            )
-            self._store = RunStore(url)
+            if self._url is None:
+                self._store = RunStore(own_file(self._root, "runs.db"), elsewhere="set TUVL_DATABASE_URL")
+            else:
+                url = read_url(self._url, root=self._root, where="TUVL_DATABASE_URL")
+                self._store = RunStore(url, elsewhere="change TUVL_DATABASE_URL")
         return self._store
+
+    async def ready(self) -> None:
+        """See that the store can be written, before work is done that has to be kept; raises `ConfigError`."""
+        try:
+            await self.store.ready()
+        except StepError as error:
+            raise ConfigError(error.message) from error
 
     @property
     def is_there(self) -> bool:
         """Whether there can be anything in the store; looking makes nothing."""
-        return self._url is not None or (Path(self._root) / ".tuvl" / "runs.db").is_file()
+        return self._url is not None or (Path(self._root) / ".tuvl" / "runs.db").exists()
 
     async def aclose(self) -> None:
         """Close every connection."""

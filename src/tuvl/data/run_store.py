@@ -2,21 +2,25 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Row, Select, Table, func, insert, or_, select, text, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tuvl.data.engines import WRITES, open_engine
 from tuvl.data.faults import step_error
+from tuvl.data.reaching import Reached
 from tuvl.data.run_rows import MessageRow, ModelCallRow, Place, Rows, RunFilter, RunRow, ToolCallRow, TraceFilter
 from tuvl.data.run_tables import messages, model_calls, prepare, runs, tool_calls
 from tuvl.principal import ANY, Principal
 from tuvl.spec.data import Pooling
 from tuvl.values import JsonObject, JsonValue, to_json
+
+_WHAT = "the store of runs"
 
 _LOCK = 7_281_454
 """Key of the PostgreSQL lock under which the tables are made."""
@@ -37,17 +41,23 @@ RUNNING = "running"
 class RunStore:
     """One store; it is kept open by an engine, and closed in the event loop it was used in."""
 
-    def __init__(self, url: URL) -> None:
-        self._engine: AsyncEngine = open_engine(url, Pooling())
+    def __init__(self, url: URL, *, elsewhere: str) -> None:
+        """Wire the store at `url`; `elsewhere` tells people how to have it somewhere else."""
+        self._opened = open_engine(url, Pooling(), Reached(what=_WHAT, elsewhere=elsewhere))
+        self._engine: AsyncEngine = self._opened.engine
         self._writing = self._engine.execution_options(**{WRITES: True})
         self._lock = asyncio.Lock()
         self._ready = False
 
     async def aclose(self) -> None:
         """Close every connection."""
-        await self._engine.dispose()
+        await self._opened.aclose()
 
     # ---- writing -----------------------------------------------------------------------------------------------
+
+    async def ready(self) -> None:
+        """See that the store can be written; raises `StepError` when it cannot."""
+        await self._prepare()
 
     async def begin(self, run: RunRow) -> None:
         """Keep that a run began."""
@@ -66,7 +76,7 @@ class RunStore:
     async def finish(self, run_id: str, *, status: str, signal: str | None, at: datetime, result: JsonValue) -> None:
         """Keep how a run ended."""
         values = {"status": status, "signal": signal, "finished_at": at, "result": result}
-        async with self._writing.begin() as connection:
+        async with self._transaction() as connection:
             await connection.execute(update(runs).where(runs.c.run_id == run_id).values(values))
 
     async def model_call(self, run_id: str, row: ModelCallRow) -> int:
@@ -96,7 +106,7 @@ class RunStore:
                 "thinking": row.reply.thinking or None,
                 "finish_reason": row.reply.finish_reason,
             }
-        async with self._writing.begin() as connection:
+        async with self._transaction() as connection:
             added = await connection.execute(insert(model_calls).values(values).returning(model_calls.c.number))
             return int(added.scalar_one())
 
@@ -139,7 +149,7 @@ class RunStore:
     async def open_message(self, run_id: str, place: Place) -> int:
         """Begin a reply that comes in pieces; returns its number, which keeps its place in the conversation."""
         values = {**_place(run_id, place), "role": "assistant", "content": "", "state": OPEN}
-        async with self._writing.begin() as connection:
+        async with self._transaction() as connection:
             added = await connection.execute(insert(messages).values(values).returning(messages.c.number))
             return int(added.scalar_one())
 
@@ -148,23 +158,31 @@ class RunStore:
     ) -> None:
         """Keep what an open reply says by now, and whether that is all; `None` is the state of a whole one."""
         values = {"content": content, "tool_calls": list(tool_calls) or None, "state": state}
-        async with self._writing.begin() as connection:
+        async with self._transaction() as connection:
             await connection.execute(update(messages).where(messages.c.number == number).values(values))
 
     async def void_message(self, number: int) -> None:
         """Keep that nothing came of an open reply."""
-        async with self._writing.begin() as connection:
+        async with self._transaction() as connection:
             await connection.execute(update(messages).where(messages.c.number == number).values(state=VOID))
 
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[AsyncConnection]:
+        try:
+            async with self._writing.begin() as connection:
+                yield connection
+        except (SQLAlchemyError, OSError) as error:
+            raise step_error(error, what=_WHAT) from error
+
     async def _add(self, table: Table, values: Sequence[Mapping[str, object]]) -> None:
-        async with self._writing.begin() as connection:
+        async with self._transaction() as connection:
             await connection.execute(insert(table), list(values))
 
     async def _prepare(self) -> None:
         async with self._lock:
             if self._ready:
                 return
-            async with self._writing.begin() as connection:
+            async with self._transaction() as connection:
                 if connection.dialect.name == "postgresql":
                     await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
                 await connection.run_sync(prepare)
@@ -278,12 +296,12 @@ class RunStore:
         ]
 
     async def _rows(self, query: Select[tuple[object, ...]]) -> Sequence[Row[tuple[object, ...]]]:
+        await self._prepare()
         try:
-            await self._prepare()
             async with self._engine.connect() as connection:
                 return (await connection.execute(query)).all()
         except (SQLAlchemyError, OSError) as error:
-            raise step_error(error, what="the store of runs") from error
+            raise step_error(error, what=_WHAT) from error
 
 
 _SUMMED = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens", "cost_usd")

@@ -4,16 +4,28 @@ from dataclasses import replace
 
 from tuvl.data.run_records import RunRecords
 from tuvl.engine.result import RunResult
-from tuvl.plan.model import AgentPlan, ExecutionPlan
+from tuvl.plan.model import Action, AgentPlan, ExecutionPlan, SubWorkflowPlan
 from tuvl.redaction import redact
 from tuvl.templating.render import Template
 from tuvl.values import shorten
 
 
 def keeps_records(plan: ExecutionPlan) -> bool:
-    """Tell whether a run of the plan is kept whatever happens: an agent of it is audited or has a conversation."""
-    agents = [step.action for step in plan.steps.values() if isinstance(step.action, AgentPlan)]
-    return any(agent.audit or isinstance(agent.conversation, Template) for agent in agents)
+    """Tell whether a run of the plan is kept whatever happens: an agent of it is audited or has a conversation.
+
+    The agents of the workflows that it runs inside count among them.
+    """
+    return any(_keeps_records(step.action) for step in plan.steps.values())
+
+
+def _keeps_records(action: Action) -> bool:
+    match action:
+        case AgentPlan():
+            return action.audit or isinstance(action.conversation, Template)
+        case SubWorkflowPlan():
+            return keeps_records(action.plan)
+        case _:
+            return False
 
 
 async def kept(result: RunResult, records: RunRecords, *, wanted: bool) -> RunResult:
