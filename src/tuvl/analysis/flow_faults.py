@@ -7,7 +7,6 @@ from tuvl.analysis.fault import Fault
 from tuvl.analysis.graph import RouteGraph
 from tuvl.analysis.input_use import input_mismatches
 from tuvl.analysis.key_flow import KeyFlow, key_flow
-from tuvl.analysis.literal_secrets import literal_secrets
 from tuvl.analysis.reserved_keys import reserved_keys
 from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.analysis.surroundings import Surroundings
@@ -17,10 +16,9 @@ from tuvl.analysis.urls import templated_hosts
 
 
 def flow_faults(routes: RouteGraph, project: Surroundings) -> Iterator[Fault]:
-    """Everything of the families data flow and security that is an error."""
+    """Everything of the families data flow and security that is an error, secrets in the clear aside."""
     workflow = routes.workflow
     yield from reserved_keys(workflow, project)
-    yield from literal_secrets(workflow.data)
     yield from public_rights(workflow)
     for step in workflow.steps:
         yield from templated_hosts(step, project)

@@ -22,12 +22,11 @@ _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 @dataclass(slots=True)
 class _Comment:
-    """One comment: the line whose findings it hides, and the codes that have hidden something."""
+    """One comment: where it stands, and the codes that have hidden something."""
 
     suppression: Suppression
     column: int
     width: int
-    target: int
     used: set[str] = field(default_factory=set)
 
 
@@ -42,7 +41,7 @@ def suppress(result: FileResult, more: Sequence[Finding] = ()) -> list[Finding]:
     comments = list(_comments(result))
     on_line: dict[int, list[_Comment]] = {}
     for comment in comments:
-        for line in dict.fromkeys((comment.suppression.line, comment.target)):
+        for line in dict.fromkeys((comment.suppression.line, comment.suppression.target)):
             on_line.setdefault(line, []).append(comment)
     kept = [finding for finding in findings if not _hidden(finding, on_line.get(finding.line, ()))]
     return kept + [finding for comment in comments for finding in _left_over(result.file, comment)]
@@ -50,25 +49,12 @@ def suppress(result: FileResult, more: Sequence[Finding] = ()) -> list[Finding]:
 
 def _comments(result: FileResult) -> Iterator[_Comment]:
     lines = _LINE_BREAK.split(result.text)
-    following = _following(lines)
     for suppression in result.suppressions:
         index = suppression.line - 1
         line = lines[index] if index < len(lines) else ""
         found = _COMMENT.search(line)
         start = found.start() if found is not None else 0
-        target = index
-        if not line[:start].strip():
-            # The comment stands alone: it is about the next line that is no comment.
-            target = following[min(index, len(lines) - 1)]
-        yield _Comment(suppression, start + 1, max(len(line.rstrip()) - start, 1), target + 1)
-
-
-def _following(lines: Sequence[str]) -> Sequence[int]:
-    """For each line the next one that is no comment."""
-    found = [len(lines)] * len(lines)
-    for index in range(len(lines) - 2, -1, -1):
-        found[index] = found[index + 1] if lines[index + 1].lstrip().startswith("#") else index + 1
-    return found
+        yield _Comment(suppression, start + 1, max(len(line.rstrip()) - start, 1))
 
 
 def can_be_hidden(finding: Finding) -> bool:
@@ -81,8 +67,7 @@ def can_be_hidden(finding: Finding) -> bool:
 def _hidden(finding: Finding, comments: Sequence[_Comment]) -> bool:
     """Whether one of the comments about its line hides a finding."""
     for comment in comments:
-        suppression = comment.suppression
-        if suppression.reason and finding.code in suppression.codes and can_be_hidden(finding):
+        if comment.suppression.hides(finding.code, finding.line) and can_be_hidden(finding):
             comment.used.add(finding.code)
             return True
     return False
@@ -103,6 +88,6 @@ def _left_over(file: str, comment: _Comment) -> Iterator[Finding]:
             hint = did_you_mean(code, sorted(_CODES))
             yield _RULE.finding_at(file, place, f"there is no check {code!r}", hint=hint)
         elif code not in comment.used and code not in _OF_SHIP:
-            message = f"nothing of {code} is hidden on line {comment.target}"
+            message = f"nothing of {code} is hidden on line {comment.suppression.target}"
             hint = "delete the comment; errors of TV0xx, TV1xx and TV2xx cannot be hidden"
             yield _RULE.finding_at(file, place, message, hint=hint)

@@ -22,6 +22,7 @@ from tuvl.plan.hooks import HookPlan
 from tuvl.plan.model import ExecutionPlan, StepPlan, SubWorkflowPlan
 from tuvl.plan.not_yet import not_yet
 from tuvl.plan.project import PlanProject
+from tuvl.plan.secrets import refuse_secrets
 from tuvl.project.index import ProjectIndex
 from tuvl.source.document import Document
 from tuvl.spec.build import build_as
@@ -55,6 +56,8 @@ def _compile(
     _refuse_repeated_ids(view, document)
     graph = route_graph(view, project)
     _refuse_faults([*workflow_faults(view, project, graph), *unpriced_models(view, project, models=models)], document)
+
+    refuse_secrets(document, project)
 
     def sub_plan(name: str) -> ExecutionPlan:
         if name not in done:

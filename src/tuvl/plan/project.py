@@ -9,6 +9,7 @@ from tuvl.artifacts.reference import SCHEME, SITE_TYPES, ArtifactRef, is_referen
 from tuvl.artifacts.registry import ArtifactView
 from tuvl.errors import ConfigError
 from tuvl.plan.model import Effects, ExecutionPlan, ModelPlan
+from tuvl.plan.secrets import refuse_secrets
 from tuvl.project.index import ProjectIndex
 from tuvl.project.scripts import script_faults
 from tuvl.spec.artifact import Artifact, ArtifactSpec
@@ -44,7 +45,10 @@ class PlanProject:
         for fault in self.index.config_faults:
             raise ConfigError(f"{fault.file}: {fault.message}; {fault.hint}")
         document = self.index.config_document
-        return ProjectSpec() if document is None else build_as(document, ProjectConfig).spec
+        if document is None:
+            return ProjectSpec()
+        refuse_secrets(document, self.index)
+        return build_as(document, ProjectConfig).spec
 
     def model(self, name: str | None, *, step: str) -> ModelPlan:
         """Return the model of an agent; an unknown name is kept, and refused when it is first called."""
@@ -72,6 +76,7 @@ class PlanProject:
             return ModelPlan(name=name)
         for fault in script_faults(document):
             raise ConfigError(f"{document.file}: {fault.message}")
+        refuse_secrets(document, self.index)
         folder = Path(document.file).absolute().parent
         return ModelPlan(name=name, preset=build_as(document, AgentModel), folder=str(folder))
 
@@ -118,6 +123,7 @@ class PlanProject:
         if reference is None or view is None:
             hint = did_you_mean(reference.name, self.index.artifacts) if reference else None
             raise ConfigError(f"{where}: there is no artifact {text!r}{'; ' + hint if hint else ''}")
+        refuse_secrets(view.document, self.index)
         if view.type not in SITE_TYPES[site]:
             wanted = " or ".join(SITE_TYPES[site])
             raise ConfigError(f"{where}: {text!r} is of type {view.type!r}; this field takes {wanted}")

@@ -22,6 +22,12 @@ class Suppression:
     line: int
     codes: tuple[str, ...]
     reason: str
+    target: int
+    """The line it is about beside its own: for a comment that stands alone, the next one that is no comment."""
+
+    def hides(self, code: str, line: int) -> bool:
+        """Whether it is about a finding; without a reason it is about none."""
+        return line in (self.line, self.target) and bool(self.reason) and code in self.codes
 
 
 def suppressions(text: str) -> tuple[Suppression, ...]:
@@ -29,16 +35,27 @@ def suppressions(text: str) -> tuple[Suppression, ...]:
     if "tuvl:" not in text:
         return ()
     found: list[tuple[Position, Suppression]] = []
-    for number, line in enumerate(split_lines(text), start=1):
+    lines = split_lines(text)
+    following = _following(lines)
+    for number, line in enumerate(lines, start=1):
         match = _COMMENT.search(line)
         if match is not None and (match.start() == 0 or line[match.start() - 1] in " \t"):
             codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
-            comment = Suppression(line=number, codes=codes, reason=match["reason"].strip())
+            target = number if line[: match.start()].strip() else following[number - 1]
+            comment = Suppression(line=number, codes=codes, reason=match["reason"].strip(), target=target)
             found.append((Position(number, match.start() + 1), comment))
     if not found:
         return ()
     taken = list(_scalars(text))
     return tuple(comment for place, comment in found if not any(start <= place < end for start, end in taken))
+
+
+def _following(lines: list[str]) -> list[int]:
+    """Number, for each line, the next one that is no comment."""
+    found = [len(lines) + 1] * len(lines)
+    for index in range(len(lines) - 2, -1, -1):
+        found[index] = found[index + 1] if lines[index + 1].lstrip().startswith("#") else index + 2
+    return found
 
 
 def _scalars(text: str) -> Iterator[Range]:
