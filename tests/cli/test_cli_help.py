@@ -17,7 +17,7 @@ from tuvl.cli.flags import Flags
 from tuvl.cli.reference import reference
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["init", "validate", "explain", "run", "schema", "graph", "bounds", "test", "ship", "lock", "mcp", "lsp"]
+COMMANDS = ["init", "validate", "explain", "run", "schema", "graph", "bounds", "diff", "test", "ship", "lock", "mcp", "lsp"]
 FAST = {
     "run": "tuvl.cli.options",
     "validate": "tuvl.cli.validate",
