@@ -25,6 +25,7 @@ def main() -> int:
         folder = Path(name)
         groups = {
             "Command line": command_line.figures(folder / "command-line"),
+            "Monstrous files": command_line.monstrous(folder / "monstrous"),
             "Engine": [*engine.figures(folder / "engine"), *streaming.figures()],
             "Loop": loop.figures(),
         }
