@@ -7,13 +7,13 @@ from tuvl.check.finding import Finding, Report
 from tuvl.check.runner import check_paths
 
 
-def check(folder: Path, files: dict[str, str]) -> Report:
+def check(folder: Path, files: dict[str, str], *, strict: bool = False) -> Report:
     """Write the files into a folder and check all of it as a project."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
-    return check_paths([folder], project=folder)
+    return check_paths([folder], project=folder, strict=strict)
 
 
 def of(report: Report, code: str) -> list[Finding]:

@@ -6,6 +6,8 @@ import pytest
 
 from tests.check.checking import check, messages, of, workflow
 from tuvl.check.finding import Report
+from tuvl.cli.validate import main
+from tuvl.shipping.gates import check_gate
 
 EXITS = "max_iterations: END, budget_exceeded: END, error: END, aborted: END"
 PRESET = """\
@@ -17,7 +19,14 @@ PRICE = "price: { input_per_mtok: 2, output_per_mtok: 8 }"
 
 
 def agent(
-    tmp_path: Path, fields: str = "", *, head: str = "", preset: str = PRICE, step: str = "", files: object = None
+    tmp_path: Path,
+    fields: str = "",
+    *,
+    head: str = "",
+    preset: str = PRICE,
+    step: str = "",
+    files: object = None,
+    strict: bool = False,
 ) -> Report:
     """Check an autonomous agent with one tool, and its preset."""
     steps = f"""
@@ -30,7 +39,8 @@ def agent(
         - {{ id: find, kind: Functional, runner: set, effects: read, description: Find it., values: {{ x: 1 }} }}
     """
     more = files if isinstance(files, dict) else {}
-    return check(tmp_path, workflow(steps, head) | {"llms/own.yaml": PRESET.format(fields=preset)} | more)
+    own = {"llms/own.yaml": PRESET.format(fields=preset)}
+    return check(tmp_path, workflow(steps, head) | own | more, strict=strict)
 
 
 class TestUnboundedAgent:
@@ -52,6 +62,105 @@ class TestUnboundedAgent:
         assert messages(agent(tmp_path), "TV601") == [
             "only its 8 iterations bound step 'a', and nothing says how many tokens they may use"
         ]
+
+
+ALL_THREE = "token_budget: 9000, cost_budget_usd: 1, max_wall_clock_s: 60"
+
+
+class TestUnboundedAgentOfAStrictProject:
+    @pytest.mark.parametrize(
+        ("fields", "head", "lacks"),
+        [
+            ("token_budget: 9000, cost_budget_usd: 1", "", "time"),
+            ("token_budget: 9000, max_wall_clock_s: 60", "", "dollars"),
+            ("cost_budget_usd: 1", "limits: { timeout_s: 60 }", "tokens"),
+            ("", "limits: { max_cost_usd: 1 }", "tokens or time"),
+        ],
+    )
+    def test_each_bound_that_lacks_is_named(self, tmp_path: Path, fields: str, head: str, lacks: str) -> None:
+        found = messages(agent(tmp_path, fields, head=head, strict=True), "TV601")
+        assert found == [f"nothing bounds the {lacks} of step 'a'"]
+        assert messages(agent(tmp_path, fields, head=head), "TV601") == []
+
+    @pytest.mark.parametrize(
+        ("fields", "head"),
+        [
+            (ALL_THREE, ""),
+            ("", "limits: { max_tokens: 9000, max_cost_usd: 1, timeout_s: 60 }"),
+            ("token_budget: 9000", "limits: { max_cost_usd: 1, timeout_s: 60 }"),
+        ],
+    )
+    def test_all_three_will_do_wherever_they_stand(self, tmp_path: Path, fields: str, head: str) -> None:
+        assert messages(agent(tmp_path, fields, head=head, strict=True), "TV601") == []
+
+    def test_policy_and_deadline_of_the_step_count(self, tmp_path: Path) -> None:
+        policy = "policy: { max_tokens_per_run: 9000, max_cost_usd_per_run: 1 }"
+        files = {"tuvl.yaml": f"kind: ProjectConfig\nspec: {{ {policy} }}\n"}
+        assert messages(agent(tmp_path, step="timeout_s: 60", files=files, strict=True), "TV601") == []
+
+    def test_none_at_all_is_told_with_the_figure_and_all_that_is_asked_for(self, tmp_path: Path) -> None:
+        (found,) = of(agent(tmp_path, "max_output_tokens: 100, max_calls_per_turn: 1", strict=True), "TV601")
+        assert found.message.startswith("only its 8 iterations bound step 'a', which may use about 5")
+        assert found.hint == (
+            "give it `token_budget`, `cost_budget_usd` and `max_wall_clock_s`; a strict check asks for tokens, dollars "
+            "and time, and the workflow's `limits:` count, too"
+        )
+
+    @pytest.mark.parametrize(
+        ("preset", "why"),
+        [
+            ("temperature: 0", "the price of model 'own' is not known, so dollars cannot be bounded"),
+            (
+                "price: { input_per_mtok: 0, output_per_mtok: 0 }",
+                "its models cost nothing, so dollars need no bound",
+            ),
+        ],
+        ids=["unpriced", "free"],
+    )
+    def test_dollars_are_not_asked_for_where_they_cannot_be_bounded(
+        self, tmp_path: Path, preset: str, why: str
+    ) -> None:
+        (found,) = of(agent(tmp_path, "token_budget: 9000", preset=preset, strict=True), "TV601")
+        assert found.message == "nothing bounds the time of step 'a'"
+        assert found.hint is not None
+        assert found.hint.endswith(why)
+        bounded = agent(tmp_path, "token_budget: 9000, max_wall_clock_s: 60", preset=preset, strict=True)
+        assert messages(bounded, "TV601") == []
+
+    def test_model_behind_a_tool_without_a_price_leaves_dollars_out(self, tmp_path: Path) -> None:
+        inner = """
+            kind: Workflow
+            metadata: { name: inner }
+            spec:
+              steps:
+                - id: ask
+                  kind: Agent
+                  mode: completion
+                  agent: { model: free, prompt: Say hello. }
+                  routes: { error: END, aborted: END, timeout: END }
+        """
+        free = "kind: AgentModel\nmetadata: { name: free }\nspec: { provider: scripted, replies: [hello] }\n"
+        steps = """
+            - id: a
+              kind: Agent
+              mode: autonomous
+              agent:
+                { model: own, steering: Do it., tools: [{ ref: more }], token_budget: 9000, max_wall_clock_s: 60 }
+            - { id: more, kind: Workflow, workflow: inner, description: Say hello. }
+        """
+        files = {"llms/own.yaml": PRESET.format(fields=PRICE), "llms/free.yaml": free, "workflows/inner.yaml": inner}
+        assert messages(check(tmp_path, workflow(steps) | files, strict=True), "TV601") == []
+
+    def test_command_line_and_release_ask_strictly(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        agent(tmp_path, "token_budget: 9000", head="input: { type: object }")
+        assert main([str(tmp_path), "--select", "TV601", "--strict", "--no-cache"]) == 1
+        assert "nothing bounds the dollars or time of step 'a'" in capsys.readouterr().out
+        assert main([str(tmp_path), "--select", "TV601", "--no-cache"]) == 0
+        assert capsys.readouterr().out == ""
+        for strict in (True, False):
+            report = check_gate(tmp_path, strict=strict).report
+            assert report is not None
+            assert bool(messages(report, "TV601")) is strict
 
 
 class TestInertBound:

@@ -187,7 +187,14 @@ def test_variable_that_is_set_later_counts(project: Path, checks: list[str], mon
 
 @pytest.mark.parametrize(
     "words",
-    [("--ignore", "TV2"), ("--select", "TV3"), ("--max-cost-usd", "0.000001"), ("--project", "."), ("workflows",)],
+    [
+        ("--ignore", "TV2"),
+        ("--select", "TV3"),
+        ("--max-cost-usd", "0.000001"),
+        ("--project", "."),
+        ("workflows",),
+        ("--strict",),
+    ],
 )
 def test_other_questions_have_answers_of_their_own(project: Path, checks: list[str], words: tuple[str, ...]) -> None:
     validate(".")
@@ -216,7 +223,7 @@ def test_tuvl_is_told_by_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_settings_of_how_it_is_told_share_one_report(project: Path, checks: list[str]) -> None:
     validate(".")
-    assert validate(".", "--strict", "--quiet", "--format", "json")[2] == ""
+    assert validate(".", "--quiet", "--format", "json")[2] == ""
     assert len(checks) == 1
 
 

@@ -117,6 +117,14 @@ def unpriced_models(
             yield from _unpriced_of(step, path, bound, found)
 
 
+def models_called(step: StepView, workflow: WorkflowView, project: Surroundings) -> tuple[ModelFacts, ...]:
+    """Every model that an agent calls: its own, those that sum up and judge, those of workflows behind its tools."""
+    return (
+        *_models_of(step, project, table_entry, {}),
+        *_behind_tools(step, workflow, project, table_entry, {}),
+    )
+
+
 def _unpriced_of(step: StepView, path: KeyPath, bound: str, models: Iterable[ModelFacts]) -> Iterator[Fault]:
     for model in {each.name: each for each in models if _unpriced(each)}.values():
         yield Fault(

@@ -54,6 +54,7 @@ class Question:
     select: tuple[str, ...]
     ignore: tuple[str, ...]
     max_cost_usd: float | None
+    strict: bool = False
 
 
 class Memory:
@@ -206,6 +207,7 @@ def _file_for(question: Question) -> Path | None:
         "select": question.select,
         "ignore": question.ignore,
         "max_cost_usd": question.max_cost_usd,
+        "strict": question.strict,
     }
     return folder / f"{digest(json.dumps(asked).encode('utf-8', 'surrogatepass'))[:32]}.json"
 

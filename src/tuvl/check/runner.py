@@ -29,6 +29,7 @@ def check_paths(
     stand_ins: Mapping[Path, bytes] | None = None,
     touched: Callable[[ProjectIndex], frozenset[str]] | None = None,
     max_cost_usd: float | None = None,
+    strict: bool = False,
     afterwards: Callable[[Sequence[Target], Report], None] | None = None,
 ) -> Report:
     """Check files, folders and projects; without paths the project of the working directory.
@@ -37,8 +38,8 @@ def check_paths(
     other YAML is passed over. Nothing of the project is run. With `jobs` above 1 large projects are shared out to so
     many processes, which is not for programs with threads. Raises `UsageError` for codes that do not exist.
     `stand_ins` are read in place of files; `touched` names the only files of a project, as messages call them, whose
-    findings are wanted. `max_cost_usd` is what one run of a workflow may cost by its proved worst case. `afterwards`
-    is told what was checked, and the report.
+    findings are wanted. `max_cost_usd` is what one run of a workflow may cost by its proved worst case; `strict` asks
+    for all the bounds of an agent. `afterwards` is told what was checked, and the report.
     """
     selection = select_codes(select, ignore)
     found = find_targets(paths, project=project)
@@ -48,6 +49,7 @@ def check_paths(
     checked: list[str] = []
     for target in found.targets:
         target.index.cost_ceiling_usd = max_cost_usd
+        target.index.strict = strict
         for path, raw in (stand_ins or {}).items():
             target.index.stand_in(path, raw)
         of_target, files = _check_target(target, jobs, None if touched is None else touched(target.index))

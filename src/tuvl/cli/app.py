@@ -158,7 +158,9 @@ def validate(
         list[str] | None,
         typer.Argument(metavar="PATH", help="Files, folders or projects. [default: the project of this folder]"),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail, too.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Let warnings fail, too, and ask for every bound of an agent.")
+    ] = False,
     format_: Annotated[
         ReportFormat,
         typer.Option(

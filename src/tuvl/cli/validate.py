@@ -131,6 +131,7 @@ def _answer(options: ValidateOptions) -> Report:
         select=options.select,
         ignore=options.ignore,
         max_cost_usd=options.max_cost_usd,
+        strict=options.strict,
     )
     memory = Memory(question)
     return memory.recall() or memory.keep(partial(_check, options))
@@ -167,6 +168,7 @@ def _check(
         stand_ins=stand_ins,
         touched=touched,
         max_cost_usd=options.max_cost_usd,
+        strict=options.strict,
         afterwards=afterwards,
     )
 
@@ -186,6 +188,7 @@ def _check_bundle(options: ValidateOptions) -> Report:
             ignore=options.ignore,
             jobs=_processors(),
             max_cost_usd=options.max_cost_usd,
+            strict=options.strict,
         )
 
     return check_bundle(options.paths, check)

@@ -67,6 +67,8 @@ class ProjectIndex:
         self._places: dict[str, Mapping[str, Path]] = {}
         self.cost_ceiling_usd: float | None = None
         """US dollars that one run of a workflow may cost, for whoever asks the checks for a ceiling."""
+        self.strict = False
+        """Whether the checks ask for more than every project needs."""
         self._hiding: dict[str, tuple[Hiding, ...]] = {}
 
     # ---- files -------------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ class Gate:
 
 def check_gate(root: Path, *, strict: bool, jobs: int = 1) -> Gate:
     """Check the whole project."""
-    report = check_paths([root], project=root, jobs=jobs)
+    report = check_paths([root], project=root, jobs=jobs, strict=strict)
     report = replace(report, findings=tuple(_weighed(one, strict=strict) for one in report.findings))
     failed = report.failed(strict=strict) or report.broken
     said = _counted(report)
