@@ -44,9 +44,10 @@ def test_workflow_starts_exactly_when_the_gate_finds_no_error(folder: Path, data
     errors, plan = planned(folder, written(data))
     event("errors" if errors else "sound")
     if errors:
-        assert isinstance(plan, str), f"the gate refuses it, and it compiles: {errors}"
+        assert isinstance(plan, str) or plan.refusals, f"the gate refuses it, and it starts: {errors}"
     else:
         assert isinstance(plan, ExecutionPlan), f"the gate lets it pass, and it does not compile: {plan}"
+        assert plan.refusals == (), "the gate lets it pass, and it does not start"
 
 
 SECRET = "sk-ant-api03-Zq8Xk2Lm9Pv4Rt7Wy1Bc6Dn3Fh5Gj0"

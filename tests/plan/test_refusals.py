@@ -7,8 +7,8 @@ import pytest
 from tests.engine.run_support import Project, Seen
 from tests.plan.test_compile_workflow import agent
 from tuvl.errors import ConfigError
-from tuvl.plan import not_yet
 from tuvl.plan.model import UnavailablePlan
+from tuvl.spec import unavailable
 
 STEPS = {
     "MCP": {"mcp": {"server": "artifact://desk@1", "tool": "search"}},
@@ -68,7 +68,7 @@ async def refusal(project: Project) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize("kind", not_yet.KINDS)
+@pytest.mark.parametrize("kind", unavailable.KINDS)
 async def test_a_kind_of_step_that_is_not_there_yet_is_refused_by_name_at_the_start(tmp_path, kind):
     step = {"id": "a", "kind": kind, **STEPS[kind]}
     body = "\n- { id: body, kind: Functional, runner: set, values: { y: 1 } }" if kind == "ForEach" else ""
@@ -107,9 +107,9 @@ async def test_what_the_policy_forbids_is_refused_by_name(tmp_path):
         policy={"allow_models": ["openai/*"], "require_pins": True, "require_approval": {"effects": ["write"]}}
     )
     said = await refusal(project)
-    assert "step 'agent': model 'scripted' is none that `policy.allow_models` allows ('openai/*')" in said
+    assert "calls model 'quick' (scripted), which is none that `policy.allow_models` allows ('openai/*')" in said
     assert "'artifact://rules' names no version" in said
-    assert "tool 'tool' needs approval" in said
+    assert "approval" not in said
 
 
 async def test_what_the_policy_allows_runs(tmp_path):

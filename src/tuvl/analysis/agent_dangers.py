@@ -62,7 +62,7 @@ def _fault(
         (*acting.path, "ref"),
         f"untrusted text reaches agent {step.id!r}, which can act with {acting.ref!r}{more} unasked: "
         f"{way} → {acting.ref}{also}",
-        f"add a guardrail at {where}, `approval: required` on the tool, or a HumanInTheLoop step before it",
+        f"add a guardrail at {where}, or `approval: required` on the tool",
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.parameters import ToolUse, argument_reads, tool_uses
+from tuvl.analysis.policy import asks_by_policy
 from tuvl.analysis.schema_facts import is_closed
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
@@ -54,10 +55,7 @@ def fails_open(found: list[Guard]) -> Guard | None:
 
 def is_approved(use: ToolUse, project: Surroundings) -> bool:
     """Whether a person is asked before the tool runs, by its entry or by the project's policy."""
-    if use.entry.get("approval", "never") != "never":
-        return True
-    policy = mapping(spec_of(project.config).get("policy"))
-    return effects_of(use.step, project) in items(mapping(policy.get("require_approval")).get("effects"))
+    return use.entry.get("approval", "never") != "never" or asks_by_policy(use.step, project)
 
 
 def acting_tools(step: StepView, workflow: WorkflowView, project: Surroundings) -> list[ToolUse]:

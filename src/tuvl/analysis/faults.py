@@ -2,6 +2,7 @@
 
 from tuvl.analysis.agent_faults import bad_guardrails, bad_outcomes, refused_tool_names, undescribed_tools
 from tuvl.analysis.bound_faults import contradictory_bounds
+from tuvl.analysis.compaction_faults import compaction_faults
 from tuvl.analysis.expression_faults import bad_expressions
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.flow_faults import flow_faults
@@ -56,4 +57,5 @@ def workflow_faults(workflow: WorkflowView, project: Surroundings, graph: RouteG
     found += no_way_out(graph)
     found += flow_faults(graph, project)
     found += contradictory_bounds(workflow, project)
+    found += compaction_faults(workflow, project)
     return found

@@ -1,15 +1,13 @@
 """Facts about one state of a workflow that comparisons share: its routes, hosts, writes and models."""
 
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property
 
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.graph import RouteGraph, route_graph
-from tuvl.analysis.language_models import DEFAULT_MODEL
+from tuvl.analysis.policy import allows_model, asks_by_policy, model_names
 from tuvl.analysis.signals import BUILT_IN_NODES
-from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
-from tuvl.analysis.surroundings import spec_of
+from tuvl.analysis.steps import StepView, WorkflowView, text
 from tuvl.analysis.urls import Url, urls
 from tuvl.project.index import ProjectIndex
 from tuvl.values import KeyPath
@@ -60,25 +58,15 @@ class WorkflowFacts:
 
     def model_names(self, name: object) -> tuple[str, ...]:
         """What the policy on models looks at: the name, and provider and model behind it."""
-        chosen = text(name) or text(spec_of(self.index.config).get("default_model")) or DEFAULT_MODEL
-        preset = None if "/" in chosen else self.index.preset(chosen)
-        if preset is None:
-            return (chosen,)
-        spec = spec_of(mapping(preset.data))
-        provider, model = text(spec.get("provider")) or "", text(spec.get("model"))
-        return (chosen, f"{provider}/{model}" if model else provider)
+        return model_names(name, self.index)
 
     def allows_model(self, names: tuple[str, ...]) -> bool:
         """Whether the project's policy allows a model."""
-        allowed = mapping(spec_of(self.index.config).get("policy")).get("allow_models")
-        if not isinstance(allowed, list):
-            return True
-        return any(fnmatchcase(name, pattern) for name in names for pattern in allowed if isinstance(pattern, str))
+        return allows_model(names, self.index)
 
     def by_policy(self, step: StepView) -> bool:
         """Whether the project's policy has a person asked before a tool runs."""
-        policy = mapping(spec_of(self.index.config).get("policy"))
-        return effects_of(step, self.index) in items(mapping(policy.get("require_approval")).get("effects"))
+        return asks_by_policy(step, self.index)
 
 
 def host_of(url: Url) -> str:

@@ -80,7 +80,9 @@ def _show_plan(
         initial_context(plan, data)
     described = plan_document(plan, document, project, environment())
     text = json_document(described) if options.format == "json" else printable_lines(plan_text(described))
-    return 0 if deliver(text, options.output) else 1
+    if not deliver(text, options.output):
+        return 1
+    return 2 if plan.refusals else 0
 
 
 async def _run(

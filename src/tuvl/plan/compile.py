@@ -9,7 +9,8 @@ from tuvl.analysis.effects import effects_of
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.faults import workflow_faults
 from tuvl.analysis.graph import RouteGraph, route_graph
-from tuvl.analysis.parameters import tool_uses
+from tuvl.analysis.not_yet import not_yet
+from tuvl.analysis.policy_faults import policy_faults
 from tuvl.analysis.references import artifact_references
 from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.artifacts.reference import SITE_TYPES
@@ -20,7 +21,6 @@ from tuvl.plan.compile_schema import compile_schema
 from tuvl.plan.compile_steps import compile_action, dot_path
 from tuvl.plan.hooks import HookPlan
 from tuvl.plan.model import ExecutionPlan, StepPlan, SubWorkflowPlan
-from tuvl.plan.not_yet import not_yet
 from tuvl.plan.project import PlanProject
 from tuvl.plan.secrets import refuse_secrets
 from tuvl.project.index import ProjectIndex
@@ -93,7 +93,7 @@ def _plan(
         required_scope=workflow.metadata.required_scope,
         required_group=workflow.metadata.required_group,
         hooks=tuple(hook for hook in _workflow_hooks(workflow, project) if hook.on == "on_stop"),
-        refusals=(*not_yet(view), *project.refusals, *_unapproved_tools(view, project), *_of_nested(steps)),
+        refusals=(*_unrunnable(view, project), *project.refusals, *_of_nested(steps)),
     )
 
 
@@ -131,6 +131,12 @@ def _right(step: Step, name: Literal["required_scope", "required_group"]) -> str
 
 def _of_nested(steps: Mapping[str, StepPlan]) -> list[str]:
     """Say why a workflow that is run as a step cannot run."""
+def _unrunnable(view: WorkflowView, project: PlanProject) -> list[str]:
+    """Say what a sound workflow asks for that this version, or the project's policy, does not give."""
+    faults = (*not_yet(view), *policy_faults(view, project.index, project.models))
+    return [fault.message for fault in faults]
+
+
     plans = {
         step.action.plan.workflow: step.action.plan
         for step in steps.values()
@@ -167,13 +173,3 @@ def _refuse_artifacts(view: WorkflowView, project: PlanProject) -> None:
         if found.type not in SITE_TYPES[reference.site]:
             wanted = " or ".join(SITE_TYPES[reference.site])
             raise ConfigError(f"{reference.text!r} is of type {found.type!r}; {reference.site!r} takes {wanted}")
-
-
-def _unapproved_tools(view: WorkflowView, project: PlanProject) -> list[str]:
-    return [
-        f"step {agent.id!r}: tool {use.ref!r} needs approval by `policy.require_approval`, and says `approval: never`"
-        for agent in view.steps
-        for use in tool_uses(agent, view)
-        if project.approval_needed(effects_of(use.step, project.index))
-        and use.entry.get("approval", "never") == "never"
-    ]

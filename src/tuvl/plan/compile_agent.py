@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.parameters import ToolUse, tool_uses
+from tuvl.analysis.policy import asks_by_policy
 from tuvl.analysis.steps import StepView, WorkflowView, text
 from tuvl.llm.messages import ToolSpec
 from tuvl.plan.compile_guardrails import compile_guardrails
@@ -177,14 +178,14 @@ def _tools(step: AutonomousStep, view: StepView, workflow: WorkflowView, project
             max_calls=entry.max_calls,
             max_result_chars=entry.max_result_chars or step.agent.tool_result_max_chars,
             max_result_bytes=step.agent.tool_result_max_bytes,
-            approval=_approval(entry.approval, project.approval_needed(effects), where=f"{where}.approval'"),
+            approval=_approval(entry.approval, asks_by_policy(use.step, project.index), where=f"{where}.approval'"),
             required_scope=text(use.step.get("auth", "required_scope")),
             required_group=text(use.step.get("auth", "required_group")),
         )
 
 
 def _approval(approval: str, by_policy: bool, *, where: str) -> ApprovalRule | None:
-    """Compile `approval`; what the policy holds back is asked about whatever a condition says."""
+    """Compile `approval`; what the policy holds back is asked about whatever the entry says."""
     if by_policy:
         return ApprovalRule(reason="the project's policy asks for approval of such tools")
     if approval == "never":

@@ -18,7 +18,10 @@ def compile_conclude(conclude: spec.Conclude | None) -> ConcludePlan | None:
 def compile_compaction(
     step_id: str, agent: spec.AutonomousAgent, model: ModelPlan, project: PlanProject
 ) -> CompactionPlan | None:
-    """Compile `compaction`; one without a window to keep to is refused at the start of a run."""
+    """Compile `compaction`.
+
+    One without a window is refused here when it is a model named for this run alone that has none.
+    """
     given = agent.compaction
     if given is None:
         return None

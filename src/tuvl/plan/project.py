@@ -1,14 +1,13 @@
 """The project as the compiler sees it: its configuration, its texts, its models, its policy."""
 
 from collections.abc import Callable, Mapping
-from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
 from tuvl.artifacts.reference import SCHEME, SITE_TYPES, ArtifactRef, is_reference
 from tuvl.artifacts.registry import ArtifactView
 from tuvl.errors import ConfigError
-from tuvl.plan.model import Effects, ExecutionPlan, ModelPlan
+from tuvl.plan.model import ExecutionPlan, ModelPlan
 from tuvl.plan.secrets import refuse_secrets
 from tuvl.project.index import ProjectIndex
 from tuvl.project.scripts import script_faults
@@ -35,8 +34,8 @@ class PlanProject:
         self.index = index
         self.sub_plan = sub_plan
         self.refusals: list[str] = []
-        """What the policy forbids, found so far."""
-        self._models = models
+        """What was found so far that keeps the workflow from running, and that no check of the file sees."""
+        self.models = models
         self._plans: dict[str, ModelPlan] = {}
 
     @cached_property
@@ -52,17 +51,16 @@ class PlanProject:
 
     def model(self, name: str | None, *, step: str) -> ModelPlan:
         """Return the model of an agent; an unknown name is kept, and refused when it is first called."""
-        if name is None and self.settings.default_model is None and DEFAULT_MODEL not in self._models:
+        if name is None and self.settings.default_model is None and DEFAULT_MODEL not in self.models:
             raise ConfigError(f"step {step!r}: field 'agent.model' is missing, and the project has no default_model")
         asked = DEFAULT_MODEL if name is None else name
-        chosen = self._models.get(asked)
+        chosen = self.models.get(asked)
         if chosen is None:
             chosen = (self.settings.default_model or DEFAULT_MODEL) if name is None else name
-            chosen = self._models.get(chosen, chosen)
+            chosen = self.models.get(chosen, chosen)
         plan = self._plans.get(chosen)
         if plan is None:
             plan = self._plans[chosen] = self._model(chosen)
-            self._check_allowed(plan, step)
         return plan
 
     def _model(self, name: str) -> ModelPlan:
@@ -79,25 +77,6 @@ class PlanProject:
         refuse_secrets(document, self.index)
         folder = Path(document.file).absolute().parent
         return ModelPlan(name=name, preset=build_as(document, AgentModel), folder=str(folder))
-
-    def _check_allowed(self, plan: ModelPlan, step: str) -> None:
-        allowed = self.settings.policy.allow_models
-        if allowed is None:
-            return
-        names = [plan.name]
-        if plan.preset is not None:
-            spec = plan.preset.spec
-            names.append(f"{spec.provider}/{spec.model}" if spec.model else spec.provider)
-        if not any(fnmatchcase(name, pattern) for name in names for pattern in allowed):
-            patterns = ", ".join(repr(pattern) for pattern in allowed)
-            self.refusals.append(
-                f"step {step!r}: model {names[-1]!r} is none that `policy.allow_models` allows ({patterns})"
-            )
-
-    def approval_needed(self, effects: Effects) -> bool:
-        """Whether the policy wants a person's approval for tools of these effects."""
-        policy = self.settings.policy.require_approval
-        return policy is not None and effects in policy.effects
 
     def prose(self, text: str, *, site: str, where: str) -> Template:
         """Compile the text at a prose site: inline text is a template, an artifact when its front matter says so."""

@@ -10,6 +10,7 @@ from tuvl.check.rules.bad_id import BadId
 from tuvl.check.rules.bad_schema import BadSchema
 from tuvl.check.rules.bad_script import BadScript
 from tuvl.check.rules.bad_template import BadTemplate
+from tuvl.check.rules.beyond_policy import BeyondPolicy
 from tuvl.check.rules.check_severity import CheckSeverity
 from tuvl.check.rules.confusable_tools import ConfusableTools
 from tuvl.check.rules.context_overflow import ContextOverflow
@@ -45,6 +46,7 @@ from tuvl.check.rules.mode_missing import ModeMissing
 from tuvl.check.rules.no_tools import NoTools
 from tuvl.check.rules.no_way_out import NoWayOut
 from tuvl.check.rules.node_file import NodeFile
+from tuvl.check.rules.not_available import NotAvailable
 from tuvl.check.rules.nothing_checked import NothingChecked
 from tuvl.check.rules.outcome_reserved import OutcomeReserved
 from tuvl.check.rules.outcome_unrouted import OutcomeUnrouted
@@ -140,6 +142,8 @@ REFERENCES: tuple[Rule, ...] = (
     DataModelMistake(),
     BadScript(),
     CheckSeverity(),
+    BeyondPolicy(),
+    NotAvailable(),
 )
 
 FLOW: tuple[Rule, ...] = (

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from tuvl.analysis.bound_faults import contradictory_bounds
+from tuvl.analysis.compaction_faults import compaction_faults
 from tuvl.analysis.steps import WorkflowView
 from tuvl.check.faulted import FaultRule
 from tuvl.check.finding import Finding, Severity
@@ -14,7 +15,8 @@ class ContradictoryBounds(FaultRule):
 
     A margin of `conclude` as large as the iterations tells an agent to finish before it begins. Attempts that together
     take longer than the deadline around them are never all made, so that the last one, which was to save the call, is
-    the one that is cut off. A limit of one message lets no request pass.
+    the one that is cut off. A limit of one message lets no request pass. Compaction without a window has nothing to
+    keep to, and one whose `reserve` is as large as its window keeps no room for messages.
     """
 
     code = "TV603"
@@ -24,3 +26,4 @@ class ContradictoryBounds(FaultRule):
     def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
         """Compare the bounds of each step."""
         yield from self.report(contradictory_bounds(workflow, subject.project), subject)
+        yield from self.report(compaction_faults(workflow, subject.project), subject)

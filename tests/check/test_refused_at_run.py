@@ -1,0 +1,168 @@
+"""What a run refuses for reasons that stand in the files is an error of validate, and the other way round."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.check.checking import check, of, workflow
+from tests.engine.run_support import Project
+from tuvl.check.finding import Report, Severity
+from tuvl.errors import ConfigError
+from tuvl.plan.compile import compile_workflow
+from tuvl.project.index import ProjectIndex
+from tuvl.spec.unavailable import KINDS, WORKFLOW_FIELDS
+from tuvl.tools.approval import StandingAnswer
+
+MODELS = {
+    "llms/small.yaml": "kind: AgentModel\nmetadata: { name: small }\nspec: { provider: openai, model: gpt-4.1-mini }\n",
+    "llms/large.yaml": "kind: AgentModel\nmetadata: { name: large }\nspec: { provider: azure, model: gpt-4.1 }\n",
+    "artifacts/judge.yaml": """\
+        kind: Artifact
+        metadata: { name: judge, version: 1 }
+        spec: { type: guardrail, checks: [{ check: llm_judge, model: large, criteria: Is it kind? }] }
+        """,
+}
+LOOK = "- { id: look, kind: Functional, runner: set, values: { x: 1 }, description: Looks. }"
+
+
+def agent(**fields: object) -> str:
+    """Steps: an autonomous agent with these fields beside the necessary ones, and its tool."""
+    block = {"model": "small", "steering": "Go.", "tools": [{"ref": "look"}], "max_wall_clock_s": 60, **fields}
+    return f"- {json.dumps({'id': 'a', 'kind': 'Agent', 'mode': 'autonomous', 'agent': block})}\n{LOOK}"
+
+
+def project(steps: str, policy: dict[str, object] | None = None, head: str = "") -> dict[str, str]:
+    config = json.dumps({"kind": "ProjectConfig", "spec": {"policy": policy or {}}})
+    return {"tuvl.yaml": config, **MODELS, **workflow(steps, head)}
+
+
+def runs(folder: Path) -> bool:
+    index = ProjectIndex(folder)
+    document = index.workflow("w")
+    assert document is not None
+    try:
+        return not compile_workflow(document, index).refusals
+    except ConfigError:
+        return False
+
+
+def errors(report: Report) -> list[str]:
+    return [f"{finding.code} {finding.path}" for finding in report.findings if finding.severity is Severity.ERROR]
+
+
+OPENAI_ONLY = {"allow_models": ["openai/*"]}
+SHOP_ONLY = {"allow_hosts": ["*.shop.example"]}
+CALL = '- {{ id: c, kind: APICall, http: {{ url: "https://{host}/x" }} }}'
+SUPERVISOR = {"watches": ["a"], "rules": [{"when": "iteration_reached", "gte": 3, "then": "abort"}]}
+
+REFUSED = {
+    "model": (project(agent(model="large"), OPENAI_ONLY), "TV219 spec.steps[0].agent.model"),
+    "model of a judge": (
+        project(agent(guardrails={"output": ["artifact://judge@1"]}), OPENAI_ONLY),
+        "TV219 spec.steps[0].agent.guardrails.output[0]",
+    ),
+    "model of a summary": (
+        project(agent(compaction={"max_tokens": 9000, "model": "large"}), OPENAI_ONLY),
+        "TV219 spec.steps[0].agent.compaction.model",
+    ),
+    "no model allowed at all": (project(agent(), {"allow_models": []}), "TV219 spec.steps[0].agent.model"),
+    "host": (project(CALL.format(host="elsewhere.example"), SHOP_ONLY), "TV219 spec.steps[0].http.url"),
+    "no window": (project(agent(compaction={"recent_tail": 4})), "TV603 spec.steps[0].agent.compaction"),
+    "reserve": (
+        project(agent(compaction={"max_tokens": 300, "reserve": 400})),
+        "TV603 spec.steps[0].agent.compaction.reserve",
+    ),
+    "reply as long as the window": (
+        project(agent(compaction={"max_tokens": 300}, max_output_tokens=300)),
+        "TV603 spec.steps[0].agent.compaction",
+    ),
+}
+
+NOT_YET = {
+    "durable": (project(LOOK, head="durable: true"), "TV220 spec.durable"),
+    "supervisor": (project(agent(), head=f"supervisor: {json.dumps(SUPERVISOR)}"), "TV220 spec.supervisor"),
+    "HumanInTheLoop": (
+        project("- { id: q, kind: HumanInTheLoop, ui: { title: Sure? } }"),
+        "TV220 spec.steps[0].kind",
+    ),
+}
+REFUSED |= {name: NOT_YET[name] for name in (*KINDS, *WORKFLOW_FIELDS)}
+
+ACCEPTED = {
+    "model": project(agent(), OPENAI_ONLY),
+    "model by the name of its preset": project(agent(model="large"), {"allow_models": ["large"]}),
+    "host": project(CALL.format(host="api.shop.example"), SHOP_ONLY),
+    "window": project(agent(compaction={"max_tokens": 9000})),
+    "reserve": project(agent(compaction={"max_tokens": 500, "reserve": 400})),
+    "switched off": project(LOOK, head="durable: false"),
+    "approval by policy": project(agent(), {"require_approval": {"effects": ["write"]}}),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_run_refuses_is_an_error_with_its_place(case: str, tmp_path: Path) -> None:
+    files, error = REFUSED[case]
+    assert errors(check(tmp_path, files)) == [error]
+    assert not runs(tmp_path)
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_what_validate_accepts_begins_to_run(case: str, tmp_path: Path) -> None:
+    assert errors(check(tmp_path, ACCEPTED[case])) == []
+    assert runs(tmp_path)
+
+
+def test_no_comment_and_no_setting_hides_what_the_policy_forbids(tmp_path: Path) -> None:
+    files = project(agent(model="large"), OPENAI_ONLY)
+    files["tuvl.yaml"] = json.dumps(
+        {"kind": "ProjectConfig", "spec": {"policy": OPENAI_ONLY, "checks": {"severity": {"TV219": "note"}}}}
+    )
+    lines = files["workflows/w.yaml"].splitlines()
+    lines = [line + ("  # tuvl: ignore[TV219] it is fine" if "Agent" in line else "") for line in lines]
+    files["workflows/w.yaml"] = "\n".join(lines) + "\n"
+    assert [finding.severity for finding in of(check(tmp_path, files), "TV219")] == [Severity.ERROR]
+
+
+def test_a_model_named_for_one_run_is_held_against_the_policy_by_the_run(tmp_path: Path) -> None:
+    check(tmp_path, project(agent(), OPENAI_ONLY))
+    index = ProjectIndex(tmp_path)
+    document = index.workflow("w")
+    assert document is not None
+    (refusal,) = compile_workflow(document, index, models={"small": "large"}).refusals
+    assert "calls model 'large' (azure/gpt-4.1)" in refusal
+
+
+@pytest.mark.parametrize("approval", [None, "never", "{{ args.sure == true }}", "required"])
+@pytest.mark.parametrize("approved", [True, False], ids=["approved", "refused"])
+async def test_the_policy_has_a_person_asked_whatever_the_tool_says(tmp_path: Path, approval, approved: bool) -> None:
+    made = Project(tmp_path).config(policy={"require_approval": {"effects": ["write"]}})
+    made.model({"tool_calls": [{"name": "mark", "arguments": {"sure": False}}]}, "done")
+    tool = {"ref": "mark", "writes_context": True, **({} if approval is None else {"approval": approval})}
+    block = {"model": "default", "steering": "Go.", "tools": [tool]}
+    step = {"id": "a", "kind": "Agent", "mode": "autonomous", "agent": block}
+    made.workflow(
+        f"- {json.dumps(step)}\n- {{id: mark, kind: Functional, runner: set, values: {{ x: 1 }}, description: M}}"
+    )
+    made.approvals = StandingAnswer(approved=approved, by="a test", note=None)
+    result = await made.run(trace=True)
+    assert ("x" in result.context) is approved
+    (answered,) = [entry for entry in result.trace or () if entry["type"] == "tool_result"]
+    assert answered["approval"] == {"approved": approved, "by": "a test"}
+
+
+async def test_tools_of_other_effects_are_not_asked_about(tmp_path: Path) -> None:
+    made = Project(tmp_path).config(policy={"require_approval": {"effects": ["write"]}})
+    made.model({"tool_calls": [{"name": "look", "arguments": {}}]}, "done")
+    block = {"model": "default", "steering": "Go.", "tools": [{"ref": "look", "writes_context": True}]}
+    step = {"id": "a", "kind": "Agent", "mode": "autonomous", "agent": block}
+    made.workflow(f"- {json.dumps(step)}\n{LOOK[:-2]}, effects: read }}")
+    assert (await made.run()).context["x"] == 1
+
+
+def test_the_language_reference_says_what_is_not_available_yet_and_of_nothing_else_that_it_is_not() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
+    assert re.findall(r"^`(\w+)` is not available yet", text, re.MULTILINE) == sorted(
+        [*KINDS, *WORKFLOW_FIELDS], key=lambda name: text.index(f"`{name}` is not available yet")
+    )
