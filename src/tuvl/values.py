@@ -216,6 +216,20 @@ def _escaped_in_json(found: re.Match[str]) -> str:
     return found[0] if found[0] in "\n\t\r" else json.dumps(found[0])[1:-1]
 
 
+def number_text(value: float) -> str:
+    """Write a number the way it stands in a file: all its digits and no exponent, unless there are very many."""
+    if not isinstance(value, int):
+        exact = value.is_integer() and abs(value) < _EXACT
+        text = str(int(value)) if exact else repr(value)
+        return format(Decimal(text), "f") if "e-0" in text else text
+    text = str(value)
+    return text if len(text) <= _MOST_DIGITS else f"{text[:_MOST_DIGITS]}… ({len(text)} digits)"
+
+
+_EXACT = 10**16
+_MOST_DIGITS = 40
+
+
 def dig(value: JsonValue, path: Sequence[str]) -> JsonValue:
     """Follow a dot path; numeric segments index lists. Raises `KeyError` with the segment that is not there."""
     for segment in path:

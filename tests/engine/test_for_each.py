@@ -171,9 +171,46 @@ async def test_events_name_the_item(tmp_path):
     ]
 
 
-async def test_items_do_not_count_as_steps(tmp_path):
-    subject = project(tmp_path, limits={"max_steps": 1})
+async def test_each_item_counts_as_a_step(tmp_path):
+    subject = project(tmp_path, limits={"max_steps": 4})
     assert (await subject.run({"numbers": [1, 2, 3]})).status == "completed"
+
+
+async def test_more_items_than_steps_are_left_end_the_run_before_any_is_run(tmp_path):
+    """Not as a failure of the step, which a route could take care of: the run is out of steps."""
+    seen = Seen()
+    subject = project(tmp_path, extra=", routes: { error: END }", limits={"max_steps": 3})
+    result = await subject.run({"numbers": [1, 2, 3]}, sinks=[seen])
+    assert (result.status, result.signal, result.exit_code) == ("failed", "error", 1)
+    assert result.error is not None
+    assert (result.error.type, result.error.detail) == ("max_steps", {"limit": "max_steps", "bound": 3})
+    assert (
+        str(result.error.message)
+        == "'body' was to run 3 times, and 2 of 3 steps were left (limits.max_steps); none was run"
+    )
+    assert [event.step_id for event in seen.events if event.body.type == "step_started"] == ["each"]
+
+
+async def test_items_of_a_list_inside_a_list_count_too(tmp_path):
+    outer = '- { id: rows, kind: ForEach, items: "{{ rows }}", as: row, step: each, output_key: all }'
+    inner = EACH.replace("{{ numbers }}", "{{ row }}") % ""
+    body = "- { id: body, kind: Functional, runner: set, values: { x: 1 } }"
+    subject = Project(tmp_path, f"{outer}\n{inner}\n{body}", limits={"max_steps": 5})
+    result = await subject.run({"rows": [[1], [2, 3]]})
+    assert result.error is not None
+    assert (result.status, result.error.type) == ("failed", "max_steps")
+    assert (await subject.run({"rows": [[1], [2]]})).status == "completed"
+
+
+async def test_what_a_workflow_inside_an_item_took_care_of_is_told(tmp_path):
+    inner = "- { id: no, kind: Functional, runner: fail, message: it is no good, routes: { error: END } }"
+    subject = project(tmp_path, "- { id: body, kind: Workflow, workflow: inner, output_key: o }")
+    subject.workflow(inner, name="inner")
+    result = await subject.run({"numbers": [1, 2]})
+    assert (result.status, result.signal) == ("completed", "default")
+    assert result.error is not None
+    assert (result.error.step, result.error.detail["item"]) == ("each", 1)
+    assert result.error.message == "item 1 of 'each': workflow 'inner' completed; on the way, it is no good"
 
 
 async def test_list_inside_a_list_sees_both_items(tmp_path):

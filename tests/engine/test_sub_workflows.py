@@ -83,7 +83,15 @@ async def test_steps_inside_count_against_the_bound_outside(tmp_path):
     """What is left of the run around is never reset."""
     result = await project(tmp_path, LOOP, limits={"max_steps": 5}).run({"n": 1})
     assert result.error is not None
-    assert (result.status, result.error.type, result.error.detail["detail"]["bound"]) == ("failed", "max_steps", 5)
+    assert (result.status, result.error.type, result.error.detail["bound"]) == ("failed", "max_steps", 5)
+
+
+async def test_a_run_that_is_out_of_steps_ends_also_where_the_failure_inside_is_routed(tmp_path):
+    outer = CALL.replace(" }", " }").rstrip("}") + ", routes: { error: END } }"
+    subject = project(tmp_path, LOOP, outer, limits={"max_steps": 5})
+    result = await subject.run({"n": 1})
+    assert result.error is not None
+    assert (result.status, result.error.type, result.error.step) == ("failed", "max_steps", "call")
 
 
 async def test_bound_inside_holds_inside(tmp_path):
@@ -137,6 +145,30 @@ async def test_tokens_inside_are_bounded_by_what_is_left_outside(tmp_path):
     assert result.trace is not None
     assert result.trace[-1]["error_type"] == "budget_exceeded"
     assert result.trace[-1]["step"] == "again/think"
+
+
+async def test_a_bound_of_the_run_that_is_reached_inside_is_told_although_it_was_routed_there(tmp_path):
+    """The step itself leaves normally; `error` tells the last abnormal signal of the run, wherever it was."""
+    result = await with_agent(tmp_path, ask(("look", {}), tokens=120), max_tokens=100).run({"n": 1})
+    assert (result.status, result.exit_code, ids(result), result.signal) == ("completed", 0, ["call"], "default")
+    assert result.error is not None
+    assert (result.error.type, result.error.step) == ("budget_exceeded", "call")
+    assert result.error.message == ("workflow 'inner' completed; on the way, limits.max_tokens: 100 reached (120 used)")
+    assert result.error.detail["step"] == "think"
+    assert result.error.detail["detail"]["limit"] == "limits.max_tokens"
+
+
+async def test_what_was_routed_two_workflows_deep_is_told_as_well(tmp_path):
+    inner = "- { id: no, kind: Functional, runner: fail, message: it is no good, routes: { error: END } }"
+    subject = project(tmp_path, inner)
+    subject.workflow("- { id: go, kind: Workflow, workflow: inner }", name="middle")
+    subject.workflow(
+        "- { id: call, kind: Workflow, workflow: middle }\n- { id: after, kind: Functional, runner: log, message: x }"
+    )
+    result = await subject.run({"n": 1})
+    assert result.error is not None
+    assert (result.status, result.error.step, result.error.detail["step"]) == ("completed", "call", "go")
+    assert result.error.message.endswith("on the way, it is no good")
 
 
 async def test_cost_inside_is_bounded_outside_and_an_unpriced_model_is_refused(tmp_path):

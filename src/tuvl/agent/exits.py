@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from tuvl.errors import StepError
 from tuvl.redaction import redact
 from tuvl.spec.signals import Reserved
-from tuvl.values import JsonObject, JsonValue, shorten
+from tuvl.values import JsonObject, JsonValue, number_text, shorten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +62,10 @@ class BudgetExceeded(StepError):
     """A budget was reached; `limit` names the field that set it."""
 
     def __init__(self, limit: str, *, bound: float, used: float | None = None, asked: int | None = None) -> None:
-        spent = "" if used is None else f" ({used:g} used)"
-        said = f"{limit}: {bound:g} reached{spent}"
+        spent = "" if used is None else f" ({number_text(round(used, 9))} used)"
+        said = f"{limit}: {number_text(bound)} reached{spent}"
         if asked is not None:
-            said = f"{limit}: one reply asked for {asked} calls, and {bound:g} are permitted in all{spent}"
+            said = f"{limit}: one reply asked for {asked} calls, and {number_text(bound)} are permitted in all{spent}"
         super().__init__(
             said,
             type="budget_exceeded",

@@ -220,11 +220,16 @@ class _Reckoning:
         body = scope.workflow.by_id.get(text(step.data.get("step")) or "")
         if body is None or depth > DEEPEST:
             return _unknown(f"what step {step.id!r} runs")
-        count = item_count(step)
+        # Each item is a step of the run, and the list itself is one: more of them do not begin.
+        steps = scope.bounds.max_steps
+        count = min(item_count(step), steps - 1)
         if not count:
             return StepEnvelope()
         one = self._step(
-            body, times * count, scope.with_item(item_bytes(step, scope.bounds.max_context_bytes)), depth + 1
+            body,
+            min(times * count, steps),
+            scope.with_item(item_bytes(step, scope.bounds.max_context_bytes)),
+            depth + 1,
         )
         at_once = min(whole(step.data.get("concurrency")) or 1, count)
         seconds = cut_off(

@@ -9,6 +9,7 @@ from tuvl.analysis.language_models import positive, whole
 from tuvl.analysis.parameters import tool_uses
 from tuvl.analysis.run_bounds import RunBounds
 from tuvl.analysis.steps import StepView, mapping
+from tuvl.values import number_text
 
 _LEAVE_OUT = "lower it, or leave it out"
 
@@ -35,7 +36,11 @@ class InertBounds:
         self, field: str, value: float, why: str, hint: str = _LEAVE_OUT, *, below: tuple[str, ...] = ()
     ) -> Fault:
         path = (*self.step.path, "agent", *below, field)
-        return Fault(path, f"`{field}: {value:g}` of step {self.step.id!r} {why}", hint)
+        place = self.step.agent if not below else mapping(self.step.agent.get(below[0]))
+        # The number that stands in the file, which may be larger than any that is reckoned with.
+        written = place.get(field)
+        shown = number_text(written if isinstance(written, int | float) else value)
+        return Fault(path, f"`{field}: {shown}` of step {self.step.id!r} {why}", hint)
 
     def _tokens(self) -> Iterator[Fault]:
         budget = self.proved.fields.token_budget
@@ -55,8 +60,7 @@ class InertBounds:
         yield self._token_fault(budget, why, _LEAVE_OUT)
 
     def _token_fault(self, budget: int, why: str, hint: str) -> Fault:
-        path = (*self.step.path, "agent", "token_budget")
-        return Fault(path, f"`token_budget: {budget}` of step {self.step.id!r} {why}", hint)
+        return self._fault("token_budget", budget, why, hint)
 
     def _dollars(self) -> Iterator[Fault]:
         fields = self.proved.fields
@@ -66,8 +70,8 @@ class InertBounds:
         most = self.proved.unbudgeted.counted_cost.value
         first = None if price is None else price * self.expected.requests.fixed
         if self.run.max_cost_usd is not None and budget > self.run.max_cost_usd:
-            why = f"is never reached: `{self.run.max_cost_field}: {self.run.max_cost_usd:g}` ends the run before"
-            yield self._fault("cost_budget_usd", budget, why)
+            limit = f"{self.run.max_cost_field}: {number_text(self.run.max_cost_usd)}"
+            yield self._fault("cost_budget_usd", budget, f"is never reached: `{limit}` ends the run before")
         elif most is not None and budget > most:
             yield self._fault(
                 "cost_budget_usd", budget, f"is never reached: all its turns together cost ${most:.4g} at most"
@@ -91,7 +95,7 @@ class InertBounds:
             if most is not None and bounds and most > min(bounds):
                 yield Fault(
                     (*use.path, "max_calls"),
-                    f"`max_calls: {most}` of tool {use.ref!r} is never reached: "
+                    f"`max_calls: {number_text(use.entry['max_calls'])}` of tool {use.ref!r} is never reached: "
                     f"step {self.step.id!r} makes {min(bounds)} calls at most",
                     _LEAVE_OUT,
                 )
@@ -111,7 +115,7 @@ class InertBounds:
             for name, deadline in around.items():
                 if deadline is not None and clock > deadline:
                     yield self._fault(
-                        "max_wall_clock_s", clock, f"is never reached: `{name}: {deadline:g}` ends it before"
+                        "max_wall_clock_s", clock, f"is never reached: `{name}: {number_text(deadline)}` ends it before"
                     )
                     break
         deadlines = {name: deadline for name, deadline in {"max_wall_clock_s": clock, **around}.items() if deadline}
@@ -120,15 +124,15 @@ class InertBounds:
         name = min(deadlines, key=lambda each: deadlines[each])
         late = positive(mapping(self.step.agent.get("conclude")).get("deadline_s"))
         if late is not None and late >= deadlines[name]:
-            why = f"is never reached: `{name}: {deadlines[name]:g}` ends it before"
+            why = f"is never reached: `{name}: {number_text(deadlines[name])}` ends it before"
             yield self._fault("deadline_s", late, why, below=("conclude",))
         for use in tool_uses(self.step, self.proved.scope.workflow):
             timeout = positive(use.entry.get("timeout_s"))
             if timeout is not None and timeout > deadlines[name]:
                 yield Fault(
                     (*use.path, "timeout_s"),
-                    f"`timeout_s: {timeout:g}` of tool {use.ref!r} is never reached: "
-                    f"`{name}: {deadlines[name]:g}` ends step {self.step.id!r} before",
+                    f"`timeout_s: {number_text(timeout)}` of tool {use.ref!r} is never reached: "
+                    f"`{name}: {number_text(deadlines[name])}` ends step {self.step.id!r} before",
                     _LEAVE_OUT,
                 )
 

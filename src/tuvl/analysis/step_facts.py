@@ -19,6 +19,7 @@ from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.model_table import table_entry
 from tuvl.spec.signals import DEFAULT, ERROR
+from tuvl.values import number_text
 
 WayKind: TypeAlias = Literal["route", "next", "ends as failed", "ends as aborted", "no route"]
 
@@ -218,9 +219,9 @@ def _bounds(step: StepView, project: Surroundings, lookup: Lookup) -> Iterator[t
     http = positive(step.get("http", "timeout")) or positive(step.get("mcp", "timeout"))
     seconds = positive(step.data.get("timeout_s"))
     if http is not None:
-        yield "timeout", f"{http:g} s"
+        yield "timeout", f"{number_text(http)} s"
     if seconds is not None:
-        yield "timeout_s", f"{seconds:g} s"
+        yield "timeout_s", f"{number_text(seconds)} s"
 
 
 def _agent_bounds(fields: AgentFields) -> Iterator[tuple[str, str]]:
@@ -233,11 +234,11 @@ def _agent_bounds(fields: AgentFields) -> Iterator[tuple[str, str]]:
         if fields.cost_budget_usd is not None:
             yield "cost_budget_usd", f"${fields.cost_budget_usd:,.2f}"
         if fields.max_wall_clock_s is not None:
-            yield "max_wall_clock_s", f"{fields.max_wall_clock_s:g} s"
+            yield "max_wall_clock_s", f"{number_text(fields.max_wall_clock_s)} s"
     if fields.output is not None:
         yield "max_output_tokens", f"{fields.output:,}"
     yield "retry.attempts", f"{fields.attempts:,}"
-    yield "agent.timeout_s", f"{fields.timeout_s:g} s"
+    yield "agent.timeout_s", f"{number_text(fields.timeout_s)} s"
 
 
 def _texts(value: object) -> tuple[str, ...]:

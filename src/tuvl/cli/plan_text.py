@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tuvl.analysis.steps import items, mapping
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, number_text
 
 _ROLES = {"tool": "only as a tool", "helper": "only asked by an agent", "item_step": "only for items of a list"}
 """Role of a step that no route leads to → how it is called."""
@@ -37,7 +37,7 @@ def _steps(plan: JsonObject) -> Iterator[str]:
         if step.get("body") is not None:
             about.append(f"{step['body']} for each of at most {step['max_items']} items")
         if step.get("timeout_s") is not None:
-            about.append(f"{step['timeout_s']:g} s")
+            about.append(f"{number_text(step['timeout_s'])} s")
         yield f"  {step['id']}  ({', '.join(about)})"
         yield from _agent(mapping(step.get("agent")))
         yield from _routes(step.get("routes"))
@@ -57,7 +57,7 @@ def _agent(agent: object) -> Iterator[str]:
         return
     attempts = data["attempts"]
     tries = "" if attempts == 1 else f", {attempts} attempts"
-    yield f"    model   {data['model']}, {data['mode']}, {data['call_timeout_s']:g} s a call{tries}"
+    yield f"    model   {data['model']}, {data['mode']}, {number_text(data['call_timeout_s'])} s a call{tries}"
     if "bounds" in data:
         yield f"    bounds  {_bounds(data['bounds'])}"
     for tool in map(mapping, items(data.get("tools"))):
@@ -81,7 +81,7 @@ def _models(plan: JsonObject) -> Iterator[str]:
         about = "scripted" if model["scripted"] else f"{model['provider']}/{model['model']}"
         price = mapping(model["price"])
         cost = (
-            f"${price['input_per_mtok']:g} in, ${price['output_per_mtok']:g} out a million tokens"
+            f"${number_text(price['input_per_mtok'])} in, ${number_text(price['output_per_mtok'])} out a million tokens"
             if price
             else "no price of its own"
         )
@@ -114,7 +114,9 @@ def _bounds(limits: JsonValue) -> str:
 
 
 def _figure(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(value, float):
+        return number_text(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _list(names: list[JsonValue]) -> str:

@@ -16,6 +16,7 @@ from tuvl.analysis.steps import WorkflowView, mapping, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.check.finding import Finding, Severity
 from tuvl.source.document import Document
+from tuvl.values import number_text
 
 _STEP = re.compile(r"spec\.steps\[(\d+)\]")
 FIGURES = ("model calls", "tool calls", "tokens", "USD", "seconds")
@@ -183,7 +184,7 @@ def _limits(workflow: WorkflowView, project: Surroundings) -> Iterable[tuple[str
     bounds = run_bounds(workflow, project)
     yield "limits.max_steps", f"{bounds.max_steps:,}"
     if bounds.timeout_s is not None:
-        yield "limits.timeout_s", f"{bounds.timeout_s:g} s"
+        yield "limits.timeout_s", f"{number_text(bounds.timeout_s)} s"
     if bounds.max_tokens is not None:
         yield bounds.max_tokens_field, f"{bounds.max_tokens:,}"
     if bounds.max_cost_usd is not None:

@@ -12,7 +12,7 @@ from tuvl.engine.hooking import observed
 from tuvl.engine.masking import Hide, hiding, masked_signal
 from tuvl.engine.spans import step_span, tell_step_end
 from tuvl.engine.transaction import Transactions
-from tuvl.errors import StepError
+from tuvl.errors import EngineError, StepError
 from tuvl.hooks.emit import HookEmitter
 from tuvl.plan.model import FunctionalPlan, StepPlan
 from tuvl.redaction import redact_json
@@ -119,6 +119,8 @@ class Dispatcher:
                 if context is not None and admitted is not None:
                     context.apply(admitted)
             return result
+        except EngineError:
+            raise  # not the step's: the run is over
         except Exception as error:  # noqa: BLE001 - the one place where whatever a step raises becomes its failure
             return replace(failed(step.id, error, hide), trace=tuple(scope.trace))
         finally:

@@ -8,7 +8,7 @@ from tuvl.errors import ConfigError, StepError, TemplateError
 from tuvl.redaction import redact_json
 from tuvl.spec.signals import ERROR
 from tuvl.steps.base import StepFailure, StepResult
-from tuvl.values import JsonObject, NotJsonError, shorten, to_json
+from tuvl.values import JsonObject, NotJsonError, number_text, shorten, to_json
 
 MESSAGE_MAX_CHARS = 500
 
@@ -41,7 +41,8 @@ def failed(step_id: str, error: Exception, hide: Hide = redact_json) -> StepResu
 
 def timed_out(step_id: str, timeout_s: float) -> StepResult:
     """Return how a step ended that its own `timeout_s` cut off."""
-    message = f"step {step_id!r} did not finish within timeout_s: {timeout_s:g}; whether it had an effect is unknown"
+    within = f"within timeout_s: {number_text(timeout_s)}"
+    message = f"step {step_id!r} did not finish {within}; whether it had an effect is unknown"
     return _result(ERROR, StepFailure(type="timeout", message=message, detail={"timeout_s": timeout_s}))
 
 

@@ -26,19 +26,22 @@ def nested_context(plan: ExecutionPlan, input: JsonObject, principal: Principal)
 
 def nested_result(result: RunResult) -> StepResult:
     """Return how the step ends: with the output of the workflow, or with what went wrong in it."""
+    failure = _failure(result)
     if result.status == "completed":
-        return StepResult(output=result.output)
-    error = result.error
-    detail: JsonObject = {"workflow": result.workflow, "status": result.status}
-    if error is not None and error.step is not None:
-        detail["step"] = error.step
-    if error is not None and error.detail:
-        detail["detail"] = error.detail
-    told = f"workflow {result.workflow!r} {result.status}"
-    failure = StepFailure(
-        type=error.type if error is not None else result.status,
-        message=f"{told}: {error.message}" if error is not None else told,
-        detail=detail,
-        cause=error.cause if error is not None else None,
-    )
+        return StepResult(output=result.output, handled=None if result.error is None else failure)
     return StepResult(signal=Reserved.ABORTED if result.status == "aborted" else ERROR, failure=failure)
+
+
+def _failure(result: RunResult) -> StepFailure:
+    """Return what went wrong inside, told as the step's."""
+    error = result.error
+    told = f"workflow {result.workflow!r} {result.status}"
+    detail: JsonObject = {"workflow": result.workflow, "status": result.status}
+    if error is None:
+        return StepFailure(type=result.status, message=told, detail=detail)
+    if error.step is not None:
+        detail["step"] = error.step
+    if error.detail:
+        detail["detail"] = error.detail
+    between = "; on the way, " if result.status == "completed" else ": "
+    return StepFailure(type=error.type, message=f"{told}{between}{error.message}", detail=detail, cause=error.cause)

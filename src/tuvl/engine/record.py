@@ -40,8 +40,10 @@ class RunRecord:
                 iteration_count=result.iteration_count,
             )
         )
-        if result.failure is not None:
-            self.error = RunError.of(step.id, result.failure)
+        # What a workflow inside the step took care of is no failure of the step, and still the last that went wrong.
+        wrong = result.failure or result.handled
+        if wrong is not None:
+            self.error = RunError.of(step.id, wrong)
         if result.has_output:
             self.output, self.has_output = result.output, True
         abnormal = result.failure is not None and (isinstance(step.action, AgentPlan) or bool(result.trace))

@@ -37,7 +37,7 @@ from tuvl.spec.signals import ERROR, Reserved
 from tuvl.steps.base import RunServices, StandIn, StepFailure, StepResult, StepScope
 from tuvl.tools.approval import Approvals, StandingAnswer
 from tuvl.tracing import current_ids
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, number_text
 
 CLEANUP_S = 30.0
 """How long the steps routed from `aborted` may take after an abort, in seconds, all of them together."""
@@ -167,6 +167,7 @@ class _Run:
             records=ports.records,
             approvals=ports.approvals,
             sub_run=self._run_inside,
+            take_steps=self._steps.take,
             budgets=(Budget.of_run(self._plan.limits, self._meter), *(outer.budgets if outer else ())),
             current_values=lambda: self._context.values,
             path=f"{around.scope.place}/" if around else "",
@@ -191,7 +192,13 @@ class _Run:
         ports = replace(self._ports, control=scope.services.control, journal=NoJournal())
         around = _Around(scope=scope, record=self._record, steps=self._steps)
         child = _Run(plan, context, ports, self._run_id, around=around)
-        return nested_result(await child.execute(plan.limits.timeout_s))
+        before = self._steps.refused
+        result = await child.execute(plan.limits.timeout_s)
+        refused = self._steps.refused
+        if refused is not None and refused is not before and scope.args is None:
+            # The run is out of steps, whatever its routes make of a failure; an agent and a list are told of one.
+            raise EngineError(str(refused), type=refused.type, step=scope.step.id, detail=refused.detail) from refused
+        return nested_result(result)
 
     async def execute(self, timeout_s: float | None) -> RunResult:
         """Run to the end; exactly one terminal event, whatever happens."""
@@ -242,8 +249,8 @@ class _Run:
             move = await self._walk_within(timeout_s, "the run", entry, self._services, self._steps)
             if isinstance(move, Goto):
                 # The abort was routed. What cleans up has a control and a bound of its own; a second abort stops it.
-                cleanup = replace(self._services, control=control.for_cleanup())
                 steps = StepCount(self._plan.limits.max_steps)
+                cleanup = replace(self._services, control=control.for_cleanup(), take_steps=steps.take)
                 move = await self._walk_within(CLEANUP_S, "the cleanup after the abort", move.step, cleanup, steps)
         except EngineError as error:
             self._record.engine_failed(error)
@@ -265,7 +272,7 @@ class _Run:
         except TimeoutError:
             if not deadline.expired():
                 raise
-        message = f"{what} did not finish within {timeout_s:g} s"
+        message = f"{what} did not finish within {number_text(timeout_s)} s"
         step_id = None
         if self._in_flight is not None:
             scope = self._in_flight.scope

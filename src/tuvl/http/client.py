@@ -8,6 +8,7 @@ from tuvl.http.address import AddressPolicy
 from tuvl.http.fault import HttpFault
 from tuvl.http.message import HttpReply, HttpRequest, check_header
 from tuvl.http.wire import HttpStream, Resolver, Wire
+from tuvl.values import number_text
 
 MOST_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -60,7 +61,8 @@ class HttpClient:
         except TimeoutError:
             if not timer.expired():
                 raise
-            raise HttpFault(f"no whole reply within {timeout_s:g} s", kind="timeout", sent=sent) from None
+            message = f"no whole reply within {number_text(timeout_s or 0)} s"
+            raise HttpFault(message, kind="timeout", sent=sent) from None
         except HttpFault as fault:
             raise HttpFault(fault.message, kind=fault.kind, sent=sent) from fault.__cause__
         raise HttpFault(f"more than {MOST_REDIRECTS} redirects", kind="bad_response", sent=True)

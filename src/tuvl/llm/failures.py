@@ -5,7 +5,7 @@ import re
 
 from tuvl.errors import ModelError
 from tuvl.redaction import MASK, redact
-from tuvl.values import JsonValue, shorten
+from tuvl.values import JsonValue, number_text, shorten
 
 _KEY_LIKE = re.compile(r"(?i)(bearer\s+|\b(?:sk|pk|rk|gsk|xai|key)-)[A-Za-z0-9._*-]{6,}")
 
@@ -29,7 +29,7 @@ def connection_failure(model: str, reason: str) -> ModelError:
 
 def timeout_failure(model: str, seconds: float | None) -> ModelError:
     """The call took longer than it may."""
-    within = "in time" if seconds is None else f"within {seconds:g} s"
+    within = "in time" if seconds is None else f"within {number_text(seconds)} s"
     return ModelError(f"model {model!r} did not answer {within}", type="timeout", retryable=True)
 
 

@@ -18,7 +18,7 @@ from tuvl.mcp.reply import McpReply, read_reply
 from tuvl.mcp.session import Session
 from tuvl.mcp.wording import lost, no_such_tool, refused, rejected
 from tuvl.spec.artifact import RemoteServer
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, number_text
 
 _log = logging.getLogger("tuvl.mcp")
 
@@ -148,7 +148,9 @@ class ServerLink:
             raise lost(session.over.result())
         if self._loses_refusals and noted_in_time:
             raise refused(self._name, what, refusal)
-        raise McpFault(f"{self._name} did not answer {what} within {timeout_s:g} s", kind="timeout", sent=True)
+        raise McpFault(
+            f"{self._name} did not answer {what} within {number_text(timeout_s)} s", kind="timeout", sent=True
+        )
 
     async def _abandon(self, call: "asyncio.Task[JsonObject]") -> None:
         """Cancel a call: the SDK tells the server, once, and drops a late reply."""

@@ -23,7 +23,7 @@ from tuvl.mcp.stdio import stdio_streams
 from tuvl.mcp.waiting import first_of
 from tuvl.mcp.wording import refused, rejected
 from tuvl.spec.artifact import RemoteServer, StdioServer
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, number_text
 
 _log = logging.getLogger("tuvl.mcp")
 
@@ -156,7 +156,7 @@ class SessionOwner:
         if isinstance(error, TimeoutError):
             tail = process.stderr_tail() if process is not None else ""
             detail: JsonObject = {"stderr": tail} if tail else {}
-            message = f"{self.name} was not ready within {self._connect_timeout_s:g} s"
+            message = f"{self.name} was not ready within {number_text(self._connect_timeout_s)} s"
             return McpFault(message, kind="timeout", detail=detail)
         if isinstance(error, MCPError):
             return rejected(self.name, "the greeting", error)

@@ -6,7 +6,7 @@ from typing import cast
 
 from tuvl.engine.result import RunResult
 from tuvl.spec.scenario import Expectation, ExpectedCall
-from tuvl.values import JsonObject, JsonValue, KeyPath, dump_json, format_path
+from tuvl.values import JsonObject, JsonValue, KeyPath, dump_json, format_path, number_text
 
 EXPECT: KeyPath = ("spec", "expect")
 _MOST_CHARACTERS = 300
@@ -116,8 +116,8 @@ def _bounds(expect: Expectation, result: RunResult) -> Iterator[Mismatch]:
         ("max_cost_usd", expect.max_cost_usd, usage.cost_usd),
     ):
         if most is not None and (used is None or used > most):
-            shown = "unknown: the model has no price" if used is None else f"{used:g}"
-            yield Mismatch(path=(*EXPECT, name), expected=f"at most {most:g}", actual=shown)
+            shown = "unknown: the model has no price" if used is None else f"{number_text(used)}"
+            yield Mismatch(path=(*EXPECT, name), expected=f"at most {number_text(most)}", actual=shown)
 
 
 def _shown(value: JsonValue) -> str:

@@ -5,7 +5,7 @@ import re
 
 from tuvl.spec.table import AnyNode, AnyOfNode, ChoiceNode, ListNode, MapNode, Node, ObjectNode, ScalarNode
 from tuvl.suggest import closest
-from tuvl.values import KeyPath, shorten
+from tuvl.values import KeyPath, number_text, shorten
 
 SECRET_FIELDS = frozenset({"api_key", "password", "bearer", "value", "headers", "env"})
 """Fields whose values are not repeated in a message."""
@@ -94,13 +94,14 @@ def _range(node: ScalarNode) -> str:
     bounds = dict(node.bounds)
     low, high = bounds.get("minimum"), bounds.get("maximum")
     if low is not None and high is not None:
-        return f" from {low:g} to {high:g}"
+        return f" from {number_text(low)} to {number_text(high)}"
     if low is not None:
-        return f", {low:g} or more"
+        return f", {number_text(low)} or more"
     if "exclusiveMinimum" in bounds and "exclusiveMaximum" in bounds:
-        return f" between {bounds['exclusiveMinimum']:g} and {bounds['exclusiveMaximum']:g}, both left out"
+        lower, upper = number_text(bounds["exclusiveMinimum"]), number_text(bounds["exclusiveMaximum"])
+        return f" between {lower} and {upper}, both left out"
     if "exclusiveMinimum" in bounds:
-        return f" above {bounds['exclusiveMinimum']:g}"
+        return f" above {number_text(bounds['exclusiveMinimum'])}"
     return ""
 
 

@@ -17,7 +17,7 @@ class Limits(Contract):
     max_context_bytes: Count = 262_144
     """Largest public context, as JSON, in bytes; a step whose result would exceed it fails."""
     max_steps: Count = 200
-    """Most step executions; tool calls are not counted."""
+    """Most step executions, each item of a ForEach among them; tool calls are not counted."""
     timeout_s: Seconds | None = None
     """Wall clock of the run in seconds; `null` is off."""
     max_tokens: Count | None = None

@@ -13,7 +13,7 @@ from tuvl.llm.meter import estimate_tokens
 from tuvl.spec.signals import DEFAULT
 from tuvl.steps.base import RunServices, StepResult
 from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, number_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class HelperNode:
         try:
             result = await run_with_deadline(self.services.dispatch(self.step, args), timeout_s, what=self._name)
         except DeadlineExceededError:
-            raise StepError(f"{self._name} did not finish within {timeout_s:g} s", type="timeout") from None
+            raise StepError(f"{self._name} did not finish within {number_text(timeout_s)} s", type="timeout") from None
         except GuestCancelledError:
             raise StepError(f"{self._name} cancelled itself", type="cancelled") from None
         failure = result.failure

@@ -47,6 +47,8 @@ class StepResult:
     """A Response step sets `output`, which may be `null`."""
     trace: tuple[JsonObject, ...] = ()
     iteration_count: int | None = None
+    handled: StepFailure | None = None
+    """The last failure of a workflow inside the step, which a route of that one took care of."""
 
 
 FATAL_TYPES = frozenset({"database_broken"})
@@ -114,6 +116,8 @@ class RunServices:
     approvals: Approvals
     """Asks whoever may approve a tool call."""
     sub_run: SubRun
+    take_steps: Callable[[str, int], None]
+    """Counts so many executions of a step that are about to begin; raises `EngineError` when a bound forbids them."""
     budgets: tuple[Budget, ...]
     """What is left to spend, innermost first: the run's own budget, and those around the run."""
     current_values: Callable[[], Mapping[str, JsonValue]]

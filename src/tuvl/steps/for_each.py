@@ -8,11 +8,11 @@ from tuvl.errors import StepError
 from tuvl.events.types import StepFinished, StepStarted
 from tuvl.plan.model import ConditionPlan, ForEachPlan, MatchPlan, StepPlan, WhenPlan
 from tuvl.spec.signals import ERROR
-from tuvl.steps.base import RunServices, StepResult, StepScope
+from tuvl.steps.base import RunServices, StepFailure, StepResult, StepScope
 from tuvl.tools.batch import out_of_batch
 from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
 from tuvl.tools.schedule import run_in_order
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, number_text
 
 
 async def run_for_each(scope: StepScope) -> StepResult:
@@ -21,20 +21,25 @@ async def run_for_each(scope: StepScope) -> StepResult:
     if not isinstance(action, ForEachPlan):
         raise TypeError(f"step {scope.step.id!r} is no ForEach")
     items = _items(action, scope)
+    scope.services.take_steps(action.step, len(items))
     loop = _Loop(scope=scope, action=action, body=scope.services.plan.steps[action.step])
     traces: list[list[JsonObject]] = [[] for _ in items]
     jobs = [partial(loop.run, index, item, traces[index]) for index, item in enumerate(items)]
     results: list[JsonValue] = []
+    handled: list[StepFailure] = []
 
-    async def accept(result: JsonValue) -> None:
-        results.append(result)
+    async def accept(ended: _Item) -> None:
+        results.append(ended.value)
+        if ended.handled is not None:
+            handled.append(ended.handled)
 
     try:
         await run_in_order(jobs, limit=action.concurrency, accept=accept)
     finally:
         for trace in traces:
             scope.trace.extend(trace)
-    return StepResult(delta={action.output_key: results}, trace=tuple(scope.trace))
+    last = handled[-1] if handled else None
+    return StepResult(delta={action.output_key: results}, trace=tuple(scope.trace), handled=last)
 
 
 def _items(action: ForEachPlan, scope: StepScope) -> list[JsonValue]:
@@ -51,6 +56,14 @@ def _items(action: ForEachPlan, scope: StepScope) -> list[JsonValue]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Item:
+    """What one item gave, and the last failure that a workflow inside it took care of."""
+
+    value: JsonValue
+    handled: StepFailure | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Loop:
     """The items of one execution."""
 
@@ -58,7 +71,7 @@ class _Loop:
     action: ForEachPlan
     body: StepPlan
 
-    async def run(self, index: int, item: JsonValue, trace: list[JsonObject]) -> JsonValue:
+    async def run(self, index: int, item: JsonValue, trace: list[JsonObject]) -> _Item:
         """Run the body for one item; raises `StepError` that names the item."""
         services = self.scope.services
         written: dict[str, JsonValue] = {}
@@ -77,7 +90,8 @@ class _Loop:
         failure = result.failure
         if failure is not None:
             raise self._failed(index, failure.type, failure.message, failure.detail) from failure.cause
-        return _value(self.body, replace(result, delta={**written, **result.delta}))
+        value = _value(self.body, replace(result, delta={**written, **result.delta}))
+        return _Item(value=value, handled=result.handled and self._told(index, result.handled))
 
     async def _run_in_time(
         self, index: int, arguments: JsonObject, services: RunServices, trace: list[JsonObject]
@@ -89,9 +103,14 @@ class _Loop:
                 work = services.dispatch(self.body.id, arguments, services=services, trace=trace)
                 return await run_with_deadline(work, timeout_s, what=f"item {index} of {self.scope.step.id!r}")
             except DeadlineExceededError:
-                raise self._failed(index, "timeout", f"did not finish within {timeout_s:g} s", {}) from None
+                within = f"did not finish within {number_text(timeout_s or 0)} s"
+                raise self._failed(index, "timeout", within, {}) from None
             except GuestCancelledError:
                 raise self._failed(index, "cancelled", "cancelled itself", {}) from None
+
+    def _told(self, index: int, handled: StepFailure) -> StepFailure:
+        message = f"item {index} of {self.scope.step.id!r}: {handled.message}"
+        return replace(handled, message=message, detail={**handled.detail, "item": index})
 
     def _failed(self, index: int, type: str, what: str, detail: JsonObject) -> StepError:
         return StepError(

@@ -14,4 +14,6 @@ async def run_sub_workflow(scope: StepScope) -> StepResult:
         raise TypeError(f"step {scope.step.id!r} runs no workflow")
     given = cast(JsonObject, action.input.render(scope.values))
     ended = await scope.services.sub_run(scope, action.plan, given)
-    return ended if ended.failure is not None else StepResult(delta={action.output_key: ended.output})
+    if ended.failure is not None:
+        return ended
+    return StepResult(delta={action.output_key: ended.output}, handled=ended.handled)

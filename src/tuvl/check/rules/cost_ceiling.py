@@ -7,7 +7,7 @@ from tuvl.analysis.run_bounds import run_bounds
 from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
-from tuvl.values import KeyPath
+from tuvl.values import KeyPath, number_text
 
 
 class CostCeiling(Rule):
@@ -41,12 +41,12 @@ class CostCeiling(Rule):
             what = f"what a run of {found.workflow!r} may cost is {proved.state}"
             missing = proved.needs or proved.lacks
             why = f" ({missing[0]} would bound it)" if proved.needs else f" ({missing[0]} is not known)"
-            message = f"{what}, so it is not within --max-cost-usd {ceiling:g}{why}"
+            message = f"{what}, so it is not within --max-cost-usd {number_text(ceiling)}{why}"
         else:
             about = "" if expected.value is None else f" (expected: {_dollars(expected.value)})"
             message = (
                 f"a run of {found.workflow!r} may cost {_dollars(proved.value)}{about}, "
-                f"above --max-cost-usd {ceiling:g}"
+                f"above --max-cost-usd {number_text(ceiling)}"
             )
         yield self.finding(subject, _place(subject), message, hint=_HINT)
 
@@ -58,7 +58,7 @@ class CostCeiling(Rule):
         yield self.finding(
             subject,
             _place(subject),
-            f"`{field}: {limit:g}` may end a run of {found.workflow!r} on the way: "
+            f"`{field}: {number_text(limit)}` may end a run of {found.workflow!r} on the way: "
             f"the worst case of its steps is {_dollars(expected.value)}{most}",
             hint="lower the bounds of its agents, or raise the limit; `tuvl bounds` shows what costs most",
             severity=Severity.WARNING,

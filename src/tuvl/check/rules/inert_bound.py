@@ -11,6 +11,7 @@ from tuvl.analysis.run_paths import runs_all
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
+from tuvl.values import number_text
 
 
 class InertBound(Rule):
@@ -38,6 +39,19 @@ class InertBound(Rule):
         for fault in bounds.found():
             yield self.finding(subject, fault.path, fault.message, hint=fault.hint)
 
+    def visit_step(self, step: StepView, subject: Subject) -> Iterator[Finding]:
+        """Compare the bound of a list with how many steps the run may take."""
+        most = whole(step.data.get("max_items"))
+        if step.kind != "ForEach" or most is None:
+            return
+        steps = run_bounds(subject.graph.workflow, subject.project).max_steps
+        if most >= steps:
+            message = (
+                f"`max_items: {number_text(step.data['max_items'])}` of step {step.id!r} is never reached:"
+                f" each item is a step, and `limits.max_steps: {number_text(steps)}` ends the run before"
+            )
+            yield self.finding(subject, (*step.path, "max_items"), message, hint="lower it, or raise `max_steps`")
+
     def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
         """Compare the limits of the run with what its steps use."""
         limits = mapping(workflow.spec.get("limits"))
@@ -49,12 +63,10 @@ class InertBound(Rule):
         most, dearest = steps.counted_total.value, steps.counted_cost.value
         hint = "lower it, or leave it out"
         if tokens is not None and most is not None and tokens > most:
-            message = (
-                f"`limits.max_tokens: {tokens}` is never reached: all steps together use {most:,.0f} tokens at most"
-            )
+            why = f"is never reached: all steps together use {most:,.0f} tokens at most"
+            message = f"`limits.max_tokens: {number_text(limits['max_tokens'])}` {why}"
             yield self.finding(subject, ("spec", "limits", "max_tokens"), message, hint=hint)
         if cost is not None and dearest is not None and cost > dearest:
-            message = (
-                f"`limits.max_cost_usd: {cost:g}` is never reached: all steps together cost ${dearest:.4g} at most"
-            )
+            why = f"is never reached: all steps together cost ${dearest:.4g} at most"
+            message = f"`limits.max_cost_usd: {number_text(limits['max_cost_usd'])}` {why}"
             yield self.finding(subject, ("spec", "limits", "max_cost_usd"), message, hint=hint)
