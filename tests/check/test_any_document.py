@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.check.generated_workflows import places
 from tests.check.golden import CASES
 from tests.check.project_files import write
 from tuvl.check.one_file import document_findings
@@ -29,16 +30,6 @@ def documents() -> Iterator[JsonValue]:
 
 
 HONEST = [data for data in documents() if isinstance(data, dict)]
-
-
-def places(value: JsonValue, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    yield path
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from places(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from places(item, (*path, index))
 
 
 def put(data: Any, path: tuple[str | int, ...], value: JsonValue) -> None:

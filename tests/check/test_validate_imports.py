@@ -99,6 +99,19 @@ def test_validate_imports_nothing_that_an_ordinary_check_does_not_need(project: 
     assert [name for name in modules if name.startswith(LAYERS_FOR_RUNNING)] == []
 
 
+def test_a_report_that_is_kept_is_told_without_the_checks(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("kept")))
+    more = {f"workflows/more{n}.yaml": WORKFLOW.replace("name: triage", f"name: more{n}") for n in range(20)}
+    write(project, more)
+    code, modules = modules_after(project, "validate")
+    assert (code, "tuvl.check.rules" in modules) == (0, True)
+    code, modules = modules_after(project, "validate")
+    assert code == 0
+    assert {name for name in modules if name.startswith(("yaml", "tuvl.check.rules", "tuvl.analysis"))} == set()
+
+
 def test_patterns_of_a_guardrail_are_tried_on_the_engine_that_will_run_them(project: Path) -> None:
     """The one case in which `validate` loads that engine: there is a pattern to try."""
     check = "{ check: regex_deny, patterns: ['a(?=b)'] }"
