@@ -77,7 +77,7 @@ def _check(check: Check, where: str, step: str, workflow: WorkflowView, project:
         case LlmJudgeCheck():
             return LlmJudgeGuard(
                 model=project.model(check.model, step=step),
-                criteria=_criteria(check.criteria, where, project),
+                criteria=criteria_of(check.criteria, where, project),
                 on_judge_error=check.on_judge_error,
             )
         case _:
@@ -91,7 +91,7 @@ def _pattern(pattern: str, where: str) -> LinearRegex:
     return LinearRegex(pattern)
 
 
-def _criteria(text: str, where: str, project: PlanProject) -> Template:
+def criteria_of(text: str, where: str, project: PlanProject) -> Template:
     """Return what a judge goes by: an artifact, or literal text."""
     return project.prose(text, site="criteria", where=where) if is_reference(text) else literal_template(text)
 

@@ -60,13 +60,7 @@ class LlmJudge:
 
     async def look(self, text: str) -> str:
         """Let the text pass when the verdict is that it may."""
-        request = ModelRequest(
-            messages=(
-                Message(role="system", content=INSTRUCTION + self.criteria),
-                Message(role="user", content=delimited("text", text)),
-            ),
-            json_answer=True,
-        )
+        request = judge_request(self.criteria, text)
         started = self.services.clock.monotonic()
         try:
             reply = await self.model.complete(request)
@@ -75,7 +69,7 @@ class LlmJudge:
             self._unanswered(error)
             return text
         usage = self.meter.count_reply(request, reply, self.model.price)
-        verdict = read_verdict(reply)
+        verdict = read_judgement(reply).verdict
         await self._tell(verdict, started, usage=usage)
         self.services.check_budgets()
         match verdict:
@@ -115,18 +109,40 @@ class LlmJudge:
         )
 
 
-def read_verdict(reply: ModelReply) -> Literal["passed", "refused", "unreadable"]:
+def judge_request(criteria: str, text: str) -> ModelRequest:
+    """Ask for a verdict about a text, which is marked as untrusted."""
+    return ModelRequest(
+        messages=(
+            Message(role="system", content=INSTRUCTION + criteria),
+            Message(role="user", content=delimited("text", text)),
+        ),
+        json_answer=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge said; the reason is a model's text, made from the one that was judged."""
+
+    verdict: Literal["passed", "refused", "unreadable"]
+    reason: str | None = None
+
+
+UNREADABLE = Judgement("unreadable")
+
+
+def read_judgement(reply: ModelReply) -> Judgement:
     """Read a verdict: anything but `{"pass": true|false, "reason"?: text}` is unreadable."""
     message = reply.message
     if message.tool_calls or reply.finish_reason in ("length", "content_filter"):
-        return "unreadable"
+        return UNREADABLE
     try:
         verdict = read_json(message.content or "")
     except Objection:
-        return "unreadable"
+        return UNREADABLE
     if not isinstance(verdict, dict) or not {"pass"} <= verdict.keys() <= {"pass", "reason"}:
-        return "unreadable"
-    passed = verdict["pass"]
-    if not isinstance(passed, bool) or not isinstance(verdict.get("reason"), str | None):
-        return "unreadable"
-    return "passed" if passed else "refused"
+        return UNREADABLE
+    passed, reason = verdict["pass"], verdict.get("reason")
+    if not isinstance(passed, bool) or not isinstance(reason, str | None):
+        return UNREADABLE
+    return Judgement("passed" if passed else "refused", reason)
