@@ -12,6 +12,7 @@ import pytest
 from tests.mcp.mcp_support import alive, calling, odd_server, stdio_server
 from tuvl import redaction
 from tuvl.errors import ConfigError
+from tuvl.mcp import wording
 from tuvl.mcp.fault import McpFault
 from tuvl.spec.artifact import StdioServer
 
@@ -149,6 +150,18 @@ async def test_greeting_has_a_timeout_of_its_own(habit):
     assert (fault.kind, fault.message) == (
         "timeout",
         "MCP server 'artifact://odd@1' was not ready within 0.5 s",
+    )
+
+
+async def test_server_that_writes_something_else_than_messages_is_told_of_it():
+    said = "to stdout that are no messages of the protocol: stdout is for these alone"
+    async with calling(odd_server("mute", "banner"), connect_timeout_s=3.0) as call:
+        slow = await failing(call("echo", 60))
+    async with calling(odd_server("prose")) as call:
+        gone = await failing(call("echo"))
+    assert slow.message.startswith(f"MCP server 'artifact://odd@1' was not ready within 3 s; it wrote 4 lines {said}")
+    assert gone.message.startswith(
+        f"MCP server 'artifact://odd@1' is gone: it exited with code 2; it wrote 2 lines {said}"
     )
 
 
@@ -293,3 +306,32 @@ async def test_protocol_error_of_a_call_is_told_with_its_code():
         fault = await failing(call("ghost"))
     assert (fault.kind, fault.detail) == ("rejected", {"code": -32602})
     assert fault.message == "MCP server 'artifact://odd@1' rejected the call of 'ghost': Unknown tool: ghost"
+
+
+@pytest.mark.parametrize("code", [-32000, -32001, -32603, 7])
+@pytest.mark.parametrize("words", ["the quota is used up", "Connection closed"])
+async def test_error_of_a_server_is_its_answer_whatever_its_number(code, words):
+    """The SDK calls a lost connection -32000, which is also what most servers call an error of their own."""
+    async with calling(odd_server()) as call:
+        fault = await failing(call("refuse", code=code, message=words))
+        assert (await call("echo", text="on")).value == "on"
+    assert (fault.kind, fault.detail, fault.sent) == ("rejected", {"code": code}, False)
+    assert fault.message == f"MCP server 'artifact://odd@1' rejected the call of 'refuse': {words}"
+
+
+async def test_greeting_that_is_refused_is_told_with_the_words_of_the_server():
+    async with calling(odd_server("sorry")) as call:
+        fault = await failing(call("echo"))
+    assert fault.kind == "rejected"
+    assert fault.message.endswith("rejected the greeting: out of licences")
+
+
+def test_the_words_for_a_lost_connection_are_those_of_the_sdk():
+    import mcp.client.streamable_http as over_http
+    import mcp.shared.jsonrpc_dispatcher as dispatcher
+
+    sources = "".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in (over_http, dispatcher))
+    assert [words for words in sorted(wording._OF_THE_SDK) if f'"{words}"' not in sources] == []
+    # Whatever else the SDK resolves a call with, under that number, would be taken for the server's answer.
+    named = re.findall(r'code=CONNECTION_CLOSED, message="([^"]*)"', sources)
+    assert set(named) <= wording._OF_THE_SDK

@@ -7,6 +7,8 @@ Started as `python odd_mcp_server.py [word…]`; the words are habits:
     flood           writes 256 kB to stderr before each reply
     mute            never answers `initialize`
     deaf            never reads
+    prose           prints two lines that are no messages, and exits
+    sorry           answers `initialize` with an error of code -32000
     dead            exits at once, with a complaint
     paged           lists its tools in pages of two
     endless         never stops listing
@@ -28,7 +30,7 @@ from pathlib import Path
 HABITS = {word.partition("=")[0]: word.partition("=")[2] for word in sys.argv[1:]}
 WRITING = threading.Lock()
 
-TOOLS = ["echo", "say", "pid", "slow", "hang", "die", "vanish", "huge", "environ", "orphan"]
+TOOLS = ["echo", "say", "pid", "slow", "hang", "die", "vanish", "huge", "environ", "orphan", "refuse"]
 
 
 def write(*messages: dict) -> None:
@@ -106,6 +108,8 @@ def call(request: dict) -> None:
             answer(request, text("x" * arguments["size"]))
         case "environ":
             answer(request, {"content": [], "structuredContent": dict(os.environ, cwd=os.getcwd())})
+        case "refuse":
+            refuse(request, arguments["code"], arguments["message"])
         case "orphan":
             child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
             answer(request, text(str(child.pid)))
@@ -116,7 +120,9 @@ def call(request: dict) -> None:
 def handle(message: dict) -> None:
     match message.get("method"):
         case "initialize":
-            if "mute" not in HABITS:
+            if "sorry" in HABITS:
+                refuse(message, -32000, "out of licences")
+            elif "mute" not in HABITS:
                 version = message["params"]["protocolVersion"]
                 capabilities = {"tools": {}}
                 info = {"name": "odd", "version": "1"}
@@ -134,6 +140,9 @@ def handle(message: dict) -> None:
 def main() -> None:
     if "dead" in HABITS:
         sys.exit("the configuration file is missing")
+    if "prose" in HABITS:
+        print("usage: odd [word]\nthe words are habits")
+        sys.exit(2)
     if "stubborn" in HABITS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "banner" in HABITS:

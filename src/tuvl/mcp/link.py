@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED
 
 from tuvl.http.client import HttpClient
 from tuvl.mcp.bridge import Refusal, current_refusal
@@ -16,7 +15,7 @@ from tuvl.mcp.owner import SessionOwner
 from tuvl.mcp.quiet import hush
 from tuvl.mcp.reply import McpReply, read_reply
 from tuvl.mcp.session import Session
-from tuvl.mcp.wording import lost, no_such_tool, refused, rejected
+from tuvl.mcp.wording import CLOSED, lost, no_such_tool, refused, rejected, says_lost
 from tuvl.spec.artifact import RemoteServer
 from tuvl.values import JsonObject, number_text
 
@@ -172,11 +171,13 @@ class ServerLink:
         except MCPError as error:
             if refusal.status is not None or refusal.fault is not None:
                 raise refused(self._name, what, refusal, error) from error
-            if error.code != CONNECTION_CLOSED:
+            if not says_lost(error):
                 raise rejected(self._name, what, error) from error
             await asyncio.wait((session.over,), timeout=_LAST_NEWS_S)
             if session.over.done():
                 raise lost(session.over.result()) from error
+            if session.usable and error.message == CLOSED:
+                raise rejected(self._name, what, error) from error  # the server's own words after all
             message = f"{self._name}: the connection was lost during {what}"
             raise McpFault(message, kind="connection", sent=True) from error
         except Exception as error:

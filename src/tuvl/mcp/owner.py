@@ -10,7 +10,6 @@ from mcp.client.session import ClientSession
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED
 
 from tuvl.errors import ConfigError
 from tuvl.http.client import HttpClient
@@ -21,7 +20,7 @@ from tuvl.mcp.process import ServerProcess
 from tuvl.mcp.session import CLIENT_INFO, Dispatcher, Session
 from tuvl.mcp.stdio import stdio_streams
 from tuvl.mcp.waiting import first_of
-from tuvl.mcp.wording import refused, rejected
+from tuvl.mcp.wording import refused, rejected, says_lost
 from tuvl.spec.artifact import RemoteServer, StdioServer
 from tuvl.values import JsonObject, number_text
 
@@ -148,7 +147,7 @@ class SessionOwner:
         if isinstance(error, McpFault | ConfigError):
             return error
         process = self._process
-        if process is not None and isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
+        if process is not None and isinstance(error, MCPError) and says_lost(error):
             await self._last_words(process)
             return process.failure(sent=False)
         if refusal.status is not None or refusal.fault is not None:
@@ -156,7 +155,8 @@ class SessionOwner:
         if isinstance(error, TimeoutError):
             tail = process.stderr_tail() if process is not None else ""
             detail: JsonObject = {"stderr": tail} if tail else {}
-            message = f"{self.name} was not ready within {number_text(self._connect_timeout_s)} s"
+            told = process.heard() if process is not None else ""
+            message = f"{self.name} was not ready within {number_text(self._connect_timeout_s)} s{told}"
             return McpFault(message, kind="timeout", detail=detail)
         if isinstance(error, MCPError):
             return rejected(self.name, "the greeting", error)

@@ -48,6 +48,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         self._writable.set()
         self._over = False
         self._killed = False
+        self._messages = self._strays = 0
         self.exited = asyncio.Event()
         self.oversized = False
 
@@ -155,12 +156,28 @@ class ServerProcess(asyncio.SubprocessProtocol):
         # Masked before it is cut, so that half a secret never shows.
         return redact(bytes(self._stderr).decode(errors="replace"))[-STDERR_SHOWN_CHARS:].strip()
 
+    def note_line(self, *, is_message: bool) -> None:
+        """Count a line of stdout, for a person who looks for why nothing comes of it."""
+        self._messages += is_message
+        self._strays += not is_message
+
+    def heard(self) -> str:
+        """Say, for the end of a message, that all it wrote to stdout was something else than messages."""
+        if self._messages or not self._strays:
+            return ""
+        lines = "a line" if self._strays == 1 else f"{self._strays} lines"
+        return (
+            f"; it wrote {lines} to stdout that are no messages of the protocol:"
+            " stdout is for these alone, everything else belongs on stderr"
+        )
+
     def failure(self, *, sent: bool) -> McpFault:
         """Return why a call found no server any more."""
         tail = self.stderr_tail()
         last = shorten(" / ".join(tail.splitlines()[-3:]), 200)
         detail: JsonObject = {"stderr": tail} if tail else {}
-        message = f"{self._name} is gone: {self.obituary()}" + (f"; its last words: {last}" if last else "")
+        words = f"; its last words: {last}" if last else ""
+        message = f"{self._name} is gone: {self.obituary()}{self.heard()}{words}"
         kind: FaultKind = "response_too_large" if self.oversized else "connection"
         return McpFault(message, kind=kind, sent=sent, detail=detail)
 

@@ -55,6 +55,7 @@ async def _read(name: str, process: ServerProcess, incoming: MemoryObjectSendStr
             if not line.strip():
                 continue
             message = _message(line)
+            process.note_line(is_message=message is not None)
             if message is None:
                 # A banner, a log line, a stray print: what the protocol forbids and many servers do.
                 _log.info("%s wrote a line of %d bytes that is no message", name, len(line))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import PARSE_ERROR
+from mcp_types import CONNECTION_CLOSED, PARSE_ERROR
 
 from tuvl.mcp.bridge import Refusal
 from tuvl.mcp.fault import FaultKind, McpFault
@@ -18,6 +18,22 @@ _KINDS: Mapping[str, FaultKind] = {
     "bad_response": "bad_response",
 }
 _SHOWN_TOOLS = 20
+CLOSED = "Connection closed"
+"""What the SDK says of a connection that has ended, and then its session has ended, too."""
+
+_OF_THE_SDK = frozenset(
+    {
+        CLOSED,
+        "SSE stream ended without a response",
+        "SSE stream ended and reconnection attempts were exhausted",
+    }
+)
+"""What the SDK says in the name of a server that is gone; it uses a number that is free for servers, too."""
+
+
+def says_lost(error: MCPError) -> bool:
+    """Tell whether an error is the SDK's word for a connection that has ended, and no answer of the server."""
+    return error.code == CONNECTION_CLOSED and error.message in _OF_THE_SDK
 
 
 def refused(name: str, what: str, refusal: Refusal, error: MCPError | None = None) -> McpFault:
