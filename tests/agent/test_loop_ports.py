@@ -142,6 +142,25 @@ async def test_a_refused_reservation_makes_no_call_and_refunds_nothing():
     assert (reservation.log, model.requests) == (["reserve"], [])
 
 
+class Unforgiving(Reservation):
+    async def refund(self, request, used):
+        raise StepError("the books are closed", type="books")
+
+
+async def test_a_refund_that_fails_ends_the_call():
+    with pytest.raises(StepError, match="the books are closed"):
+        await ReservedModel(inner=Model([say("x", tokens=7)]), reservation=Unforgiving()).complete(REQUEST)
+
+
+async def test_a_refund_that_fails_is_told_behind_the_failure_of_the_call():
+    down = ModelError("down", type="server_error", retryable=True)
+    with pytest.raises(ModelError) as caught:
+        await ReservedModel(inner=Model([down]), reservation=Unforgiving()).complete(REQUEST)
+    assert caught.value.message == "down; and its reservation was not given back: the books are closed"
+    assert (caught.value.type, caught.value.retryable) == ("server_error", True)
+    assert caught.value.detail == {"refund": {"type": "books", "message": "the books are closed"}}
+
+
 @pytest.mark.parametrize(
     ("reply", "settled"),
     [

@@ -101,3 +101,21 @@ async def test_a_notification_that_raises_is_one_log_line(caplog, error):
         subject.fire([hook("notify")], BEFORE)
         await subject.settle()
     assert len(caplog.records) == 1
+
+
+async def test_a_notification_that_does_not_end_in_time_is_one_log_line_however_it_is_cut_off(caplog, monkeypatch):
+    """The end of the run may cut off one that is already told to stop and takes its time over it."""
+    monkeypatch.setattr("tuvl.hooks.emit.TIMEOUT_S", 0.01)
+
+    async def lingering():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.Event().wait()
+
+    subject = emitter(lambda target, payload: lingering())
+    subject.fire([hook("notify")], BEFORE)
+    await subject.settle()
+    assert caplog.messages == [
+        "hook 'h@1' (notify on before_step) failed at step 'a': it was not done within 10 s",
+    ]

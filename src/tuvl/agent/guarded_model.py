@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tuvl.agent.ports import RequestObserver, WorkReservation
 from tuvl.clock import Clock
+from tuvl.errors import StepError
 from tuvl.llm.identity import ModelIdentity, identity_of
 from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price
 from tuvl.llm.retrying import NeedsPreparation
@@ -70,12 +71,22 @@ class ReservedModel(ModelAround):
         except asyncio.CancelledError:
             await self._give_back(request)
             raise
-        except Exception:
-            await self.reservation.refund(request, None)
+        except Exception as error:
+            await self._refund_failed(request, error)
             raise
         if reply.usage is not None:
             await self.reservation.refund(request, reply.usage)
         return reply
+
+    async def _refund_failed(self, request: ModelRequest, error: Exception) -> None:
+        """Refund a call that failed; when that fails as well, its failure is told behind the call's own."""
+        try:
+            await self.reservation.refund(request, None)
+        except StepError as second:
+            if not isinstance(error, StepError):
+                raise
+            error.message += f"; and its reservation was not given back: {second.message}"
+            error.detail["refund"] = {"type": second.type, "message": second.message}
 
     async def _give_back(self, request: ModelRequest) -> None:
         """Refund a cancelled call: whoever cancels does not wait long, and hears of nothing else."""
