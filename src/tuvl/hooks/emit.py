@@ -14,8 +14,6 @@ from tuvl.values import JsonObject, shorten
 TIMEOUT_S = 10.0
 """How long one notification may take, waiting included; so long may the last one hold up the end of a run."""
 
-_TOO_LONG = f"it was not done within {TIMEOUT_S:g} s"
-
 AT_ONCE = 4
 """Notifications of a run that are under way at one time."""
 
@@ -71,10 +69,10 @@ class HookEmitter:
             async with asyncio.timeout(TIMEOUT_S), self._slots:
                 problem = await work
         except TimeoutError:
-            problem = _TOO_LONG
+            problem = _too_long()
         except asyncio.CancelledError:
             # The end of the run waits no longer: whoever reads the log is to know that nothing is sure of this one.
-            _failed(hook, payload, _TOO_LONG)
+            _failed(hook, payload, _too_long())
             raise
         except Exception as error:  # noqa: BLE001 - whatever a notification meets is no matter of the run
             problem = str(error) or type(error).__name__
@@ -94,6 +92,10 @@ class HookEmitter:
                 task.cancel()
             if left:
                 await asyncio.wait(left)
+
+
+def _too_long() -> str:
+    return f"it was not done within {TIMEOUT_S:g} s"
 
 
 def _failed(hook: HookPlan, payload: JsonObject, problem: str) -> None:
