@@ -97,6 +97,15 @@ def artifact_references(data: Mapping[str, Any], kind: str | None) -> Iterator[A
     elif kind == "Artifact":
         for index, check in enumerate(items(mapping(data.get("spec")).get("checks"))):
             yield from _one(mapping(check).get("criteria"), "criteria", ("spec", "checks", index, "criteria"))
+    elif kind == "WorkflowTest":
+        for index, entry in judged_assertions(data):
+            yield from _one(entry.get("criteria"), "criteria", ("spec", "expect", "judge", index, "criteria"))
+
+
+def judged_assertions(data: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The assertions of a WorkflowTest that a model judges: position, entry."""
+    for index, entry in enumerate(items(mapping(mapping(data.get("spec")).get("expect")).get("judge"))):
+        yield index, mapping(entry)
 
 
 def _workflow_artifacts(workflow: WorkflowView) -> Iterator[ArtifactReference]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tuvl.analysis.references import artifact_references
+from tuvl.analysis.references import artifact_references, judged_assertions
 from tuvl.analysis.steps import WorkflowView, items, mapping, text
 from tuvl.artifacts.reference import ArtifactRef
 from tuvl.project.hiding import Hiding, spells_name
@@ -82,6 +82,8 @@ def names_in(data: Any, kind: str | None) -> Iterator[tuple[str, object]]:
                 yield "ModelDefinition", mapping(relation).get("model")
         case "WorkflowTest":
             yield "Workflow", spec.get("workflow")
+            for _, entry in judged_assertions(data):
+                yield "AgentModel", entry.get("model")
         case "ProjectConfig":
             yield "AgentModel", spec.get("default_model")
 

@@ -70,14 +70,14 @@ def _unreadable(messages: Sequence[str]) -> Iterator[str]:
     yield "  </testsuite>"
 
 
-def _sound(text: str) -> str:
+def sound_xml(text: str) -> str:
     """Escape what no XML document may hold, not even as a reference."""
     return _NOT_IN_XML.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_sound(text))
+    return quoteattr(sound_xml(text))
 
 
 def _text(text: str) -> str:
-    return escape(_sound(text))
+    return escape(sound_xml(text))

@@ -8,16 +8,18 @@ from typing import Literal, assert_never
 
 from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.cli.streams import stdout_set_aside
-from tuvl.cli.test_report import TestReport, report_json, report_junit, report_text, summary_line
+from tuvl.cli.test_report import TestReport, report_json, report_junit, report_text, summary_lines
 from tuvl.cli.wording import count
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
 from tuvl.scenarios.coverage import WorkflowCoverage, coverage_of, overall
 from tuvl.scenarios.generate import generate
+from tuvl.scenarios.judging import Judges
 from tuvl.scenarios.run import run_scenarios
 from tuvl.scenarios.scenario import Found, find_scenarios, select
-from tuvl.settings import environment
+from tuvl.settings import environment, load_settings
+from tuvl.suggest import did_you_mean
 
 TestFormat = Literal["text", "json", "junit"]
 
@@ -37,6 +39,7 @@ class TestOptions:
     select: tuple[str, ...] = ()
     coverage: bool = False
     min_coverage: float | None = None
+    judge_model: str | None = None
     generate: bool = False
 
 
@@ -49,18 +52,19 @@ def run_tests(options: TestOptions) -> int:
     found = select(find_scenarios(project, options.paths), options.select)
     if not found.scenarios and not options.generate:
         raise UsageError(_nothing(options))
+    judges = _judges(options, project)
     with stdout_set_aside():
-        outcomes = run_scenarios(project, found.scenarios, environ=environment())
+        outcomes = run_scenarios(project, found.scenarios, environ=environment(), judges=judges)
     coverages = coverage_of(project, found.workflows, outcomes)
     wanted = options.coverage or options.min_coverage is not None
     report = TestReport(outcomes=tuple(outcomes), coverages=coverages if wanted else ())
     delivered = deliver(_written(report, options.format), options.output) if outcomes or wanted else True
     if outcomes:
-        sys.stderr.write(f"{summary_line(report)}\n")
+        sys.stderr.write("".join(f"{line}\n" for line in summary_lines(report)))
     if options.generate:
         _generate(project, found, coverages)
     if not delivered:
-        return MISUSE if options.output is not None else FAILURES
+        return FAILURES
     return FAILURES if report.failed or not _covers_enough(coverages, options.min_coverage) else DONE
 
 
@@ -74,6 +78,15 @@ def _root(options: TestOptions) -> Path:
     if len(roots) > 1:
         raise UsageError("the paths belong to several projects; test one project at a time")
     return roots.pop()
+
+
+def _judges(options: TestOptions, project: ProjectIndex) -> Judges:
+    """Return who judges; raises `UsageError` for a model that nothing of the project is called."""
+    name = options.judge_model
+    if name is not None and "/" not in name and name not in project.presets:
+        hint = did_you_mean(name, project.presets) or "name an AgentModel of the project, or `provider/model`"
+        raise UsageError(f"--judge-model names {name!r}, which is no AgentModel of this project; {hint}")
+    return Judges(environ=environment(), timeout_s=load_settings().agent_judge_timeout_s, model=name)
 
 
 def _nothing(options: TestOptions) -> str:

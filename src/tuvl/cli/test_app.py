@@ -11,6 +11,7 @@ EXAMPLES = (
     "tuvl test workflows/triage.yaml --min-coverage 90",
     "tuvl test --format junit --output report.xml",
     "tuvl test --generate",
+    "tuvl test --judge-model openai/gpt-4.1-mini-2025-04-14",
 )
 
 
@@ -47,6 +48,13 @@ def run_scenarios(
         float | None,
         typer.Option(metavar="PERCENT", help="Fail when fewer of the routes were taken; implies --coverage."),
     ] = None,
+    judge_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="AgentModel or provider/model that judges `expect.judge` of the scenarios; goes before their own.",
+        ),
+    ] = None,
     generate: Annotated[
         bool,
         typer.Option(
@@ -64,7 +72,8 @@ def run_scenarios(
     """Run the scenarios of a project: workflows with scripted models and stubbed steps.
 
     A scenario is a document of `kind: WorkflowTest`. It runs offline: a step that would reach outside and has no stub
-    is not run, and fails the scenario. Exit code 0 says that all passed, 1 that one failed or too little is covered,
+    is not run, and fails the scenario. What a model is asked to judge is told apart; without a model it is skipped,
+    and it never fails. Exit code 0 says that all passed, 1 that one failed or too little is covered,
     2 that there is none.
     """
     from tuvl.cli.test import TestOptions, run_tests
@@ -77,6 +86,7 @@ def run_scenarios(
         select=tuple(select or ()),
         coverage=coverage,
         min_coverage=min_coverage,
+        judge_model=judge_model,
         generate=generate,
     )
     raise typer.Exit(run_tests(options))

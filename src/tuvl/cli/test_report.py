@@ -1,17 +1,17 @@
 """The report of `tuvl test`, for people, for programs, and as JUnit XML."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
+from tuvl.cli.render_junit import sound_xml
+from tuvl.cli.test_judged import judged_json, judged_lines, judged_suite, judged_summary
 from tuvl.cli.wording import count
 from tuvl.scenarios.coverage import Route, WorkflowCoverage, overall, percent
 from tuvl.scenarios.run import Outcome, Problem
 from tuvl.values import JsonObject, JsonValue, printable
 
 _LABELS = {"passed": "passed", "failed": "FAILED", "broken": "BROKEN"}
-_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +31,14 @@ class TestReport:
         return sum(outcome.verdict == verdict for outcome in self.outcomes)
 
 
-def summary_line(report: TestReport) -> str:
-    """Say in one line how it went."""
+def summary_lines(report: TestReport) -> Iterator[str]:
+    """Say in one line how it went, and in another what was judged."""
     counts = ((report.number("failed"), "failed"), (report.number("broken"), "could not be run"))
     told = [f"{report.number('passed')} passed", *(f"{number} {what}" for number, what in counts if number)]
-    return f"{count(len(report.outcomes), 'scenario')}: {', '.join(told)}"
+    yield f"{count(len(report.outcomes), 'scenario')}: {', '.join(told)}"
+    judged = judged_summary(report.outcomes)
+    if judged is not None:
+        yield judged
 
 
 def report_text(report: TestReport) -> str:
@@ -45,6 +48,7 @@ def report_text(report: TestReport) -> str:
         lines.append(f"{_LABELS[outcome.verdict]}  {outcome.file}:{outcome.line}: {outcome.name} ({outcome.workflow})")
         for problem in outcome.problems:
             lines += _problem_lines(problem)
+    lines += judged_lines(report.outcomes)
     for coverage in report.coverages:
         lines += _coverage_lines(coverage)
     return "".join(f"{printable(line)}\n" for line in lines)
@@ -82,6 +86,9 @@ def report_json(report: TestReport) -> JsonObject:
             "broken": report.number("broken"),
         },
     }
+    judged = judged_json(report.outcomes)
+    if judged:
+        document["judged"] = judged
     if report.coverages:
         document["coverage"] = {
             "percent": round(overall(report.coverages), 2),
@@ -136,22 +143,23 @@ def report_junit(report: TestReport) -> str:
     root = ElementTree.Element("testsuites", {"name": "tuvl test", **_totals(report.outcomes)})
     for workflow in dict.fromkeys(outcome.workflow for outcome in report.outcomes):
         own = tuple(outcome for outcome in report.outcomes if outcome.workflow == workflow)
-        suite = ElementTree.SubElement(root, "testsuite", {"name": _xml(workflow), **_totals(own)})
+        suite = ElementTree.SubElement(root, "testsuite", {"name": sound_xml(workflow), **_totals(own)})
         for outcome in own:
             case = ElementTree.SubElement(
                 suite,
                 "testcase",
-                name=_xml(outcome.name),
-                classname=_xml(workflow),
-                file=_xml(outcome.file),
+                name=sound_xml(outcome.name),
+                classname=sound_xml(workflow),
+                file=sound_xml(outcome.file),
                 line=str(outcome.line),
                 time=f"{outcome.duration_ms / 1000:.3f}",
             )
             if outcome.verdict != "passed":
                 tag = "failure" if outcome.verdict == "failed" else "error"
-                told = ElementTree.SubElement(case, tag, message=_xml(outcome.problems[0].message))
+                told = ElementTree.SubElement(case, tag, message=sound_xml(outcome.problems[0].message))
                 lines = [line for problem in outcome.problems for line in _problem_lines(problem)]
-                told.text = _xml("\n".join(lines))
+                told.text = sound_xml("\n".join(lines))
+    judged_suite(root, report.outcomes)
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
@@ -163,8 +171,3 @@ def _totals(outcomes: tuple[Outcome, ...]) -> dict[str, str]:
         "errors": str(sum(outcome.verdict == "broken" for outcome in outcomes)),
         "time": f"{sum(outcome.duration_ms for outcome in outcomes) / 1000:.3f}",
     }
-
-
-def _xml(text: str) -> str:
-    """Leave out the characters that XML cannot hold."""
-    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)

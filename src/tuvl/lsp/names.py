@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from tuvl.analysis.key_reads import key_reads
-from tuvl.analysis.references import artifact_references, step_references
+from tuvl.analysis.references import artifact_references, judged_assertions, step_references
 from tuvl.analysis.steps import END, StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import ALONE
 from tuvl.spec.schema_files import PROSE
@@ -148,6 +148,8 @@ def _in_scenario(spec: Mapping[str, Any]) -> Iterator[Name]:
     yield from _one("Workflow", workflow, ("spec", "workflow"))
     for name in mapping(spec.get("models")):
         yield Name(role="AgentModel", text=name, path=("spec", "models", name), at_key=True)
+    for index, entry in judged_assertions({"spec": spec}):
+        yield from _one("AgentModel", entry.get("model"), ("spec", "expect", "judge", index, "model"))
     for path, value, at_key in _steps_of_scenario(spec):
         if isinstance(value, str) and value:
             yield Name(role="step", text=value, path=path, at_key=at_key, workflow=workflow)

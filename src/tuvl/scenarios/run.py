@@ -16,6 +16,7 @@ from tuvl.leftovers import stop_tasks
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
 from tuvl.scenarios.expect import mismatches
+from tuvl.scenarios.judging import Judged, Judges, judge
 from tuvl.scenarios.models import Models
 from tuvl.scenarios.refusals import Refusals
 from tuvl.scenarios.scenario import Scenario
@@ -53,14 +54,20 @@ class Outcome:
     problems: tuple[Problem, ...] = ()
     result: RunResult | None = None
     duration_ms: float = 0.0
+    judged: tuple[Judged, ...] = ()
+    """What models said of the run; it is no part of the verdict."""
 
 
-def run_scenarios(project: ProjectIndex, scenarios: Sequence[Scenario], *, environ: Mapping[str, str]) -> list[Outcome]:
-    """Run scenarios in their order; a scenario that cannot be run is an outcome, too."""
-    return [run_scenario(project, scenario, environ=environ) for scenario in scenarios]
+def run_scenarios(
+    project: ProjectIndex, scenarios: Sequence[Scenario], *, environ: Mapping[str, str], judges: Judges | None = None
+) -> list[Outcome]:
+    """Run scenarios in their order; a scenario that cannot be run is an outcome, too. `judges` say who judges."""
+    return [run_scenario(project, scenario, environ=environ, judges=judges) for scenario in scenarios]
 
 
-def run_scenario(project: ProjectIndex, scenario: Scenario, *, environ: Mapping[str, str]) -> Outcome:
+def run_scenario(
+    project: ProjectIndex, scenario: Scenario, *, environ: Mapping[str, str], judges: Judges | None = None
+) -> Outcome:
     """Run one scenario and compare it with what it expects."""
     started = time.monotonic()
     problems = _findings(project, scenario)
@@ -74,6 +81,7 @@ def run_scenario(project: ProjectIndex, scenario: Scenario, *, environ: Mapping[
             problems = (problem_at(scenario.document, ("spec", "input"), str(error)),)
         except TuvlError as error:
             problems = (problem_at(scenario.document, ("spec",), str(error), at_key=True),)
+    duration_ms = (time.monotonic() - started) * 1000
     place = scenario.document.locate(("metadata", "name"))
     return Outcome(
         name=scenario.name,
@@ -83,8 +91,19 @@ def run_scenario(project: ProjectIndex, scenario: Scenario, *, environ: Mapping[
         verdict=verdict,
         problems=problems,
         result=result,
-        duration_ms=(time.monotonic() - started) * 1000,
+        duration_ms=duration_ms,
+        judged=_judged(project, scenario, result, judges),
     )
+
+
+def _judged(
+    project: ProjectIndex, scenario: Scenario, result: RunResult | None, judges: Judges | None
+) -> tuple[Judged, ...]:
+    try:
+        assertions = scenario.spec().expect.judge
+    except ConfigError:
+        return ()  # what is wrong with the document has been told
+    return _on_a_loop(judge(scenario.document, assertions, result, project, judges)) if assertions else ()
 
 
 def problem_at(

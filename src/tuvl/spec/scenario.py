@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tuvl.spec.base import Contract, Count, Envelope, Json, Many, NonNegative, Ruled, StepRef, Text, Tree
+from tuvl.spec.base import WORDS, Contract, Count, Envelope, Json, Many, NonNegative, Ruled, StepRef, Text, Tree
 from tuvl.spec.llm import ScriptedReply
 
 
@@ -43,6 +43,23 @@ class ExpectedCall(Contract):
     """Arguments and their values; the call may have others."""
 
 
+_OVER = r"^(output|trace|context(\.[^.\s]+)*)$"
+_OVER_WORDS = "`output`, `trace`, `context`, or `context.` and a dot path"
+
+
+class JudgedAssertion(Contract):
+    """What a model is asked about the run. Its verdict is reported apart, and never fails a scenario."""
+
+    name: Text
+    """What the report calls it."""
+    criteria: Text
+    """What must hold of the text: literal text, or an artifact of type steering."""
+    model: Text | None = None
+    """AgentModel or `provider/model` that judges; `tuvl test --judge-model` goes before it. Default: skipped."""
+    over: Annotated[str, Field(pattern=_OVER, json_schema_extra={WORDS: _OVER_WORDS})] = "output"
+    """What is judged: `output`, `trace` (what agents said and did), `context`, or one key as `context.reply`."""
+
+
 class Expectation(Contract):
     """What must hold at the end; what is not given is not looked at."""
 
@@ -68,6 +85,8 @@ class Expectation(Contract):
     """Most tokens, input and output together."""
     max_cost_usd: NonNegative | None = None
     """Most US dollars, at the price of the model that the replies stand for; an unknown cost fails."""
+    judge: Many[JudgedAssertion] = ()
+    """Assertions that a model judges, reported apart: they never fail the scenario."""
 
 
 class WorkflowTestSpec(Contract):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tuvl.analysis.references import judged_assertions
 from tuvl.analysis.steps import WorkflowView, items, mapping
 from tuvl.analysis.surroundings import hidden
 from tuvl.check.finding import Finding, Severity
@@ -54,6 +55,9 @@ def _models(subject: Subject) -> Iterator[tuple[object, KeyPath, str]]:
         case "Artifact":
             for index, check in enumerate(items(spec.get("checks"))):
                 yield mapping(check).get("model"), ("spec", "checks", index, "model"), f"check number {index + 1}"
+        case "WorkflowTest":
+            for index, entry in judged_assertions(data):
+                yield entry.get("model"), ("spec", "expect", "judge", index, "model"), f"judge number {index + 1}"
 
 
 def _workflow_models(workflow: WorkflowView) -> Iterator[tuple[object, KeyPath, str]]:
