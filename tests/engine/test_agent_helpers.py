@@ -9,7 +9,7 @@ from tests.engine import signals
 from tests.engine.agent_support import agent_project, errors_told, model_of, module_of, sent
 from tests.engine.run_support import Seen
 from tuvl.control import RunControl
-from tuvl.errors import ModelError
+from tuvl.errors import ConfigError, ModelError
 
 LOOK = ask(("look", {"q": "a"}))
 DONE = say("done")
@@ -227,8 +227,13 @@ async def test_node_that_returns_nothing_changes_nothing(tmp_path):
 
 
 async def test_compaction_without_a_window_is_refused_before_the_run(tmp_path):
-    project = agent_project(tmp_path, compaction={})
-    (refusal,) = project.plan().refusals
+    with pytest.raises(ConfigError, match="`compaction` of step 'agent' has no window to keep to"):
+        agent_project(tmp_path, compaction={}).plan()
+
+
+async def test_a_model_without_a_window_named_for_one_run_is_refused_before_it(tmp_path):
+    project = agent_project(tmp_path, compaction={}).model("x", context_window=9000).model("x", name="narrow")
+    (refusal,) = project.plan(default="narrow").refusals
     assert "`agent.compaction` has no window to keep to" in refusal
 
 
@@ -240,9 +245,8 @@ async def test_compaction_takes_the_window_and_the_reserve_of_the_preset(tmp_pat
 
 
 async def test_compaction_without_room_is_refused_before_the_run(tmp_path):
-    project = agent_project(tmp_path, compaction={"max_tokens": 100, "reserve": 100})
-    (refusal,) = project.plan().refusals
-    assert "leaves no room for messages" in refusal
+    with pytest.raises(ConfigError, match="leaves no room for messages"):
+        agent_project(tmp_path, compaction={"max_tokens": 100, "reserve": 100}).plan()
 
 
 LONG = [ask(("look", {"q": "x" * 900}, f"c{n}")) for n in range(2)]

@@ -111,7 +111,7 @@ REPLIES = {
     "usage with fractions": (
         using({"prompt_tokens": 5.0, "completion_tokens": 3.5, "total_tokens": 8.5}),
         "x",
-        (5, 3, 8),
+        (5, 4, 9),
     ),
     "usage below zero": (using({"prompt_tokens": -5, "completion_tokens": -3, "total_tokens": -8}), "x", None),
     "usage of nulls": (using({"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}), "x", None),

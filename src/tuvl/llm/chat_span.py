@@ -47,7 +47,7 @@ def tell_reply(opened: Span, reply: ModelReply, *, attempts: int) -> None:
     if attempts > 1:
         opened.set("tuvl.model.attempts", attempts)
     usage = reply.usage
-    if usage is None:
+    if usage is None or usage.estimated:
         return
     opened.set("gen_ai.usage.input_tokens", usage.input_tokens)
     opened.set("gen_ai.usage.output_tokens", usage.output_tokens)

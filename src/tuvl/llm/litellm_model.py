@@ -159,7 +159,9 @@ class LiteLLMModel:
     def _with_cost(self, litellm: ModuleType, response: object, reply: ModelReply) -> ModelReply:
         """Price the call by LiteLLM's own reckoning, which knows tiers and cache writes, if the preset has no price."""
         usage = reply.usage
-        if usage is None or self._settings.price is not None or table_price(self._settings.model) is None:
+        if usage is None or usage.estimated or self._settings.price is not None:
+            return reply
+        if table_price(self._settings.model) is None:
             return reply
         return replace(reply, usage=replace(usage, cost_usd=self._cost(litellm, response, usage)))
 

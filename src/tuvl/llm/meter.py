@@ -1,9 +1,9 @@
 """What a run has used, in calls, tokens and dollars; one meter for the run, one below it for each agent."""
 
-import math
 from dataclasses import dataclass, field, replace
 
 from tuvl.llm.messages import Message, ModelReply, ModelRequest, Price, Usage
+from tuvl.llm.reported import read_count, read_dollars, usage_of
 
 CHARACTERS_PER_TOKEN = 4
 """Rule of thumb for an estimate, when the provider reports no usage: nothing is downloaded for it."""
@@ -50,7 +50,7 @@ class Meter:
 
     def count_reply(self, request: ModelRequest, reply: ModelReply, price: Price | None) -> Usage:
         """Count one model call, once, and return what was counted."""
-        usage = sane_usage(reply.usage) or self._estimate(request, reply)
+        usage = self._used(request, reply)
         if usage.cost_usd is None and price is not None:
             usage = replace(usage, cost_usd=price.cost(usage))
         meter: Meter | None = self
@@ -67,12 +67,20 @@ class Meter:
             meter = meter.parent
         return usage
 
-    def _estimate(self, request: ModelRequest, reply: ModelReply) -> Usage:
-        cost = reply.usage.cost_usd if reply.usage else None
-        output = estimate_tokens(reply.message)
-        inputs = self._estimate_history(request)
-        return Usage(
-            input_tokens=inputs, output_tokens=output, total_tokens=inputs + output, cost_usd=cost, estimated=True
+    def _used(self, request: ModelRequest, reply: ModelReply) -> Usage:
+        """Return what a call used: as reported, and where that says nothing, by estimate."""
+        reported = sane_usage(reply.usage)
+        if reported is not None and not reported.estimated:
+            return reported
+        floor = reported or Usage(cost_usd=None if reply.usage is None else read_dollars(reply.usage.cost_usd))
+        outputs = floor.output_tokens or estimate_tokens(reply.message)
+        inputs = floor.input_tokens or max(self._estimate_history(request), floor.total_tokens - outputs)
+        return replace(
+            floor,
+            input_tokens=inputs,
+            output_tokens=outputs,
+            total_tokens=max(floor.total_tokens, inputs + outputs),
+            estimated=True,
         )
 
     def _estimate_history(self, request: ModelRequest) -> int:
@@ -88,28 +96,17 @@ class Meter:
 
 
 def sane_usage(usage: Usage | None) -> Usage | None:
-    """Return usage that can be counted: total at least input + output; `None` when nothing usable was reported."""
+    """Return usage that can be counted, whoever made it; `None` when it says nothing."""
     if usage is None:
         return None
-    inputs, outputs = _count(usage.input_tokens), _count(usage.output_tokens)
-    total = max(_count(usage.total_tokens), inputs + outputs)
-    if total == 0:
-        return None
-    cost = usage.cost_usd
-    if cost is not None and not (math.isfinite(cost) and cost >= 0):
-        cost = None
-    return Usage(
-        input_tokens=inputs,
-        output_tokens=outputs,
-        total_tokens=total,
-        cached_input_tokens=_count(usage.cached_input_tokens),
-        cost_usd=cost,
-        estimated=usage.estimated,
+    sane = usage_of(
+        read_count(usage.input_tokens),
+        read_count(usage.output_tokens),
+        read_count(usage.total_tokens),
+        cached=usage.cached_input_tokens,
+        cost_usd=usage.cost_usd,
     )
-
-
-def _count(value: object) -> int:
-    return int(value) if isinstance(value, int | float) and math.isfinite(value) and value > 0 else 0
+    return replace(sane, estimated=True) if sane is not None and usage.estimated else sane
 
 
 def estimate_tokens(message: Message) -> int:

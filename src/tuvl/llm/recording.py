@@ -115,7 +115,7 @@ def _reply(reply: ModelReply) -> JsonObject:
         data["tool_calls"] = _calls(reply.message)
     if reply.message.provider:
         data["provider"] = dict(reply.message.provider)
-    if reply.usage is not None:
+    if reply.usage is not None and not reply.usage.estimated:  # what was made up, a replay makes up again
         data["usage"] = _usage(reply.usage)
     data["finish_reason"] = reply.finish_reason
     return data

@@ -1,13 +1,13 @@
 """The chat-completions dialect: our messages → its JSON, and its replies, with all their quirks, → ours."""
 
 import json
-import math
 from collections.abc import Mapping
 from typing import cast
 
 from tuvl.errors import ModelError
 from tuvl.llm.failures import bad_response, error_text, status_failure
 from tuvl.llm.messages import FinishReason, Message, ModelReply, ToolCall, ToolSpec, Usage
+from tuvl.llm.reported import Count, read_count, usage_of
 from tuvl.values import JsonObject, JsonValue, dump_json, sound_text
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
@@ -226,34 +226,23 @@ def _call(entry: JsonObject) -> ToolCall:
 
 
 def parse_usage(data: JsonValue) -> Usage | None:
-    """Read reported usage: missing and null counts are 0, a missing total the sum; `None` when nothing was reported."""
+    """Read reported usage; `None` when nothing was reported that can be used, as `llm.reported` has it."""
     if not isinstance(data, dict):
         return None
-    inputs = _count(data.get("prompt_tokens")) or _count(data.get("input_tokens"))
-    outputs = _count(data.get("completion_tokens")) or _count(data.get("output_tokens"))
-    total = max(_count(data.get("total_tokens")), inputs + outputs)
-    if total == 0:
-        return None
     details = data.get("prompt_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
-    return Usage(
-        input_tokens=inputs,
-        output_tokens=outputs,
-        total_tokens=total,
-        cached_input_tokens=cached or _count(data.get("prompt_cache_hit_tokens")),
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    return usage_of(
+        _count(data, "prompt_tokens", "input_tokens"),
+        _count(data, "completion_tokens", "output_tokens"),
+        read_count(data.get("total_tokens")),
+        cached=cached or data.get("prompt_cache_hit_tokens"),
     )
 
 
-_DIGITS = 16
-"""Digits that no honest count of tokens reaches."""
-
-
-def _count(value: JsonValue) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < _DIGITS:
-        return int(value)  # some gateways write their numbers as text
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    return int(value) if math.isfinite(value) and value > 0 else 0
+def _count(data: JsonObject, name: str, other: str) -> Count:
+    """Read a number that goes by one of two names."""
+    found, beside = read_count(data.get(name)), read_count(data.get(other))
+    return found if found.value or not beside.value else beside
 
 
 # NaN and infinities are not JSON; as null they are ignored wherever they stand.
