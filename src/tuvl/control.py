@@ -6,8 +6,10 @@ Nothing here polls. A pause parks the run at its next checkpoint; an abort cance
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, assert_never
 
 from tuvl.errors import StepError
 
@@ -23,6 +25,25 @@ class Steered(Exception):
     """A steer interrupted the model call in flight; the message waits at the next checkpoint."""
 
 
+ControlAction: TypeAlias = Literal["pause", "resume", "steer", "abort"]
+ControlSource: TypeAlias = Literal["rule", "judge", "operator"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intervention:
+    """What somebody did to a run from outside of its own course, for events, trace and audit."""
+
+    action: ControlAction
+    source: ControlSource
+    by: str
+    """Which rule, which judge, or which person."""
+    reason: str = ""
+    """Why, in names and counts; never a value of the run."""
+    step_id: str | None = None
+    """Place of the agent it is about; `None` for the run as a whole."""
+    iteration: int | None = None
+
+
 class RunControl:
     """The control channel of one run. `pause`, `resume`, `steer` and `abort` may be called from its event loop."""
 
@@ -36,6 +57,8 @@ class RunControl:
         self._interruptible: dict[asyncio.Task[object], bool] = {}
         """Tasks that a steer may cancel, and whether one has."""
         self.abort_reason: str | None = None
+        self.listener: Callable[[Intervention], None] | None = None
+        """Hears of each intervention that changes something, as it happens; the engine's, while the run goes on."""
         self.abort_signal = threading.Event()
         """Set on abort; a synchronous node in a thread may look at it (`ctx.abort`)."""
 
@@ -89,6 +112,29 @@ class RunControl:
             # A run that aborts itself is not waiting for anything; it meets `raise_if_aborted` next.
             if task is not current:
                 task.cancel()
+
+    def intervene(self, said: Intervention, message: str = "") -> bool:
+        """Do what was said, and let the listener know; returns whether it changed anything.
+
+        `message` is what a steer says, or why an abort is; without one the reason of the intervention stands.
+        """
+        changes = self.paused if said.action == "resume" else not self.aborted
+        if said.action == "pause":
+            changes = changes and not self.paused
+        if changes and self.listener is not None:
+            self.listener(said)
+        match said.action:
+            case "pause":
+                self.pause()
+            case "resume":
+                self.resume()
+            case "steer":
+                self.steer(message or said.reason)
+            case "abort":
+                self.abort(message or said.reason)
+            case _:
+                assert_never(said.action)
+        return changes
 
     def for_cleanup(self) -> "RunControl":
         """Return the control of what runs after an abort; aborting this one again stops it."""

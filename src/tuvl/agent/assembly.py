@@ -15,7 +15,7 @@ from tuvl.agent.limits import Bounds
 from tuvl.agent.loop import AgentStepRunner
 from tuvl.agent.offer import Offer
 from tuvl.agent.outcome import OutcomeContract
-from tuvl.agent.ports import Continuation, RequestObserver, Surface, Trim, WorkReservation
+from tuvl.agent.ports import Continuation, Overseer, RequestObserver, Surface, Trim, WorkReservation
 from tuvl.agent.streaming import ReplyStream
 from tuvl.agent.summary import Summarizer
 from tuvl.clock import Clock
@@ -81,6 +81,7 @@ class LoopPorts:
     surface: Surface | None = None
     trim: Trim | None = None
     continuation: Continuation | None = None
+    overseer: Overseer | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +132,7 @@ class Assembly:
                 trim=self.ports.trim,
                 limits=settings.context_limits,
             ),
+            overseer=self.ports.overseer,
         )
         return runner
 

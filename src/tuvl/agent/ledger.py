@@ -16,6 +16,7 @@ from tuvl.agent.ports import (
     ToolCallRecord,
 )
 from tuvl.agent.transcript import Transcript
+from tuvl.control import Intervention
 from tuvl.errors import StepError
 from tuvl.guardrails.guard import JudgeCall
 from tuvl.llm.messages import Message, Usage
@@ -54,6 +55,10 @@ class Ledger:
         """Record a judge's call."""
         self.transcript.judged(call)
         await self._beside("judge", model=call.model, usage=call.usage, duration_ms=call.duration_ms, judge=call)
+
+    def intervened(self, said: Intervention, message: str) -> None:
+        """Record what a supervisor did, in the trace; whoever keeps runs keeps it apart from the audit."""
+        self.transcript.intervened(said, message)
 
     async def decided(self, move: Finish | CallTools) -> None:
         """Store an assistant turn, before its calls run."""

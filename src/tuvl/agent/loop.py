@@ -1,7 +1,7 @@
 """The bounded tool loop: `AgentStepRunner`."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from tuvl.agent.asking import Asker
@@ -12,12 +12,14 @@ from tuvl.agent.gates import Gates
 from tuvl.agent.history import History, Preparation
 from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
+from tuvl.agent.ports import Overseer
 from tuvl.agent.prompt import steer_message
 from tuvl.agent.turn_span import tell_move, turn_span
 from tuvl.control import RunControl
 from tuvl.errors import StepError
 from tuvl.events.types import AgentEnded, EventBody, Iteration
-from tuvl.tools.toolbox import Toolbox
+from tuvl.tools.result import Observation
+from tuvl.tools.toolbox import RequestedCall, Toolbox
 from tuvl.tracing import Span
 
 
@@ -36,6 +38,7 @@ class AgentStepRunner:
         ledger: Ledger,
         emit: Callable[[EventBody], None],
         preparation: Preparation | None = None,
+        overseer: Overseer | None = None,
     ) -> None:
         self.asker = asker
         self.toolbox = toolbox
@@ -46,6 +49,7 @@ class AgentStepRunner:
         self.ledger = ledger
         self.emit = emit
         self.preparation = preparation or Preparation()
+        self.overseer = overseer
         self.turn = 0
         self.call_ids: set[str] = set()
         self.history: History | None = None
@@ -79,6 +83,8 @@ class AgentStepRunner:
         await self.ledger.opened(history.messages)
         most = self.bounds.limits.max_iterations
         for self.turn in range(1, most + 1):
+            if self.overseer is not None:
+                await self.overseer.before_turn(self.turn)
             history.extend(map(steer_message, await self.control.checkpoint()))  # parks while paused
             self.bounds.check_turn_start()
             with turn_span(self.ledger.transcript.step_id, self.turn) as opened:
@@ -100,6 +106,7 @@ class AgentStepRunner:
                 if isinstance(verdict, Exit):
                     return verdict
                 history.extend(verdict)
+                self._told((), ())
             case CallTools(calls=calls):
                 await self.bounds.reserve_calls(calls)
                 observations = await self.toolbox.answer(calls, turn=self.turn, record=self.ledger)
@@ -107,9 +114,14 @@ class AgentStepRunner:
                 history.extend(results)
                 await self.ledger.observed(results)
                 self.bounds.check_results(calls, observations)
+                self._told(calls, observations)
             case unreachable:
                 assert_never(unreachable)
         return None
+
+    def _told(self, calls: Sequence[RequestedCall], observations: Sequence[Observation]) -> None:
+        if self.overseer is not None:
+            self.overseer.turn_ended(calls, observations)
 
     def _emit_iteration(self, move: Finish | CallTools) -> None:
         meter = self.bounds.meter

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, runtime_checkable
 from tuvl.guardrails.guard import JudgeCall
 from tuvl.llm.messages import Message, ModelReply, ModelRequest, Usage
 from tuvl.tools.result import Observation
-from tuvl.tools.toolbox import RequestedCall
+from tuvl.tools.toolbox import CallWatch, RequestedCall
 
 
 class Surface(Protocol):
@@ -63,6 +63,25 @@ class Continuation(Protocol):
 
     async def more(self, turn: int, answer: str) -> Sequence[Message]:
         """Return messages to go on with; none accepts the answer."""
+        ...
+
+
+class Overseer(CallWatch, Protocol):
+    """Watches one run of the loop, and acts through the run's control; what it decides holds before the loop goes on.
+
+    It is told of all that happened so far before each turn, and before each call of a turn.
+    """
+
+    async def before_turn(self, turn: int) -> None:
+        """Look at the loop before a turn, its first included."""
+        ...
+
+    def turn_ended(self, calls: Sequence[RequestedCall], observations: Sequence[Observation]) -> None:
+        """Hear what a turn brought; both are empty for a turn whose answer was not accepted."""
+        ...
+
+    async def ended(self) -> None:
+        """Hear that the loop has ended, however it did; whoever runs the loop says so."""
         ...
 
 

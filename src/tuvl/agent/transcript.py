@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tuvl.agent.decide import CallTools, NextMove
 from tuvl.agent.exits import Exit
+from tuvl.control import Intervention
 from tuvl.guardrails.guard import JudgeCall
 from tuvl.llm.messages import Message, ModelReply, ToolCall, Usage
 from tuvl.redaction import redact_json
@@ -114,6 +115,10 @@ class Transcript:
             entry["error_type"] = call.error_type
         self._add("judge_call", entry)
 
+    def intervened(self, said: Intervention, message: str) -> None:
+        """Record what a supervisor did to the run."""
+        self._add("intervention", intervention_entry(said, message))
+
     def move(self, move: NextMove) -> None:
         """Record the calls that a turn asks for, with the ids under which they are answered."""
         if isinstance(move, CallTools):
@@ -188,6 +193,13 @@ class Transcript:
             oldest, weight = self._heavy.popleft()
             self._chars -= weight
             _elide(oldest)
+
+
+def intervention_entry(said: Intervention, message: str) -> JsonObject:
+    """Return what a trace says of an intervention; `message` is what the agent is told, or why it is aborted."""
+    entry: JsonObject = {"action": said.action, "source": said.source, "by": said.by}
+    told = {"reason": said.reason, "message": message}
+    return entry | {name: text for name, text in told.items() if text}
 
 
 def _object(value: JsonValue) -> JsonObject:

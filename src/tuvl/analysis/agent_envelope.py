@@ -16,6 +16,7 @@ from tuvl.analysis.scope import Scope
 from tuvl.analysis.spend import NO_SPEND, Spend, by_field, calls
 from tuvl.analysis.step_envelope import StepEnvelope
 from tuvl.analysis.steps import StepView, mapping, text
+from tuvl.analysis.supervision_spend import judge_looks, one_look, steer_tokens
 
 TOKEN_BUDGET = "token_budget"
 COST_BUDGET = "cost_budget_usd"
@@ -58,6 +59,7 @@ class AgentEnvelope:
     def unbudgeted(self) -> Spend:
         """What it uses when no budget ends it."""
         own = self._loop + self._summaries + self.requests.input_site.spend + self._answers + self._results
+        own += one_look(self.step, self.scope).times(self._looks)
         tool_calls = Spend(tool_calls=self._tool_calls)
         return own + tool_calls + self._nested(self._tool_calls)
 
@@ -88,7 +90,13 @@ class AgentEnvelope:
         """How long it may take."""
         judges = (self.requests.input_site.judges, self._result_site.judges, self._answer_site.judges)
         return agent_seconds(
-            self.step, self.fields, self.scope, tool_calls=self._tool_calls, judges=judges, nested=self._nested_seconds
+            self.step,
+            self.fields,
+            self.scope,
+            tool_calls=self._tool_calls,
+            judges=judges,
+            nested=self._nested_seconds,
+            looks=self._looks,
         )
 
     # ---- pieces ------------------------------------------------------------------------------------------------
@@ -112,10 +120,25 @@ class AgentEnvelope:
     def _tool_calls(self) -> Amount:
         return self.fields.tool_calls(self.scope.measure) if self.fields.autonomous else NOTHING
 
+    @property
+    def _looks(self) -> int:
+        return judge_looks(self.step, self.scope.workflow, self.fields.iterations)
+
+    @cached_property
+    def _steers(self) -> Amount:
+        return steer_tokens(self.step, self.scope, self.fields.iterations)
+
+    @cached_property
+    def _all_requests(self) -> Amount:
+        """The requests of all turns, with what the supervisor adds to them."""
+        history, count = self.requests.history, self.fields.iterations
+        if not self.fields.autonomous:
+            return history.first.times(count)
+        return history.requests(count) + self._steers.times(count)
+
     @cached_property
     def _loop(self) -> Spend:
-        history, count = self.requests.history, self.fields.iterations
-        inputs = history.requests(count) if self.fields.autonomous else history.first.times(count)
+        inputs = self._all_requests
         return self._calls(self._iterations, inputs.set_by(*inputs.by, *self._iterations.by))
 
     def _calls(self, count: Amount, inputs: Amount) -> Spend:
@@ -134,8 +157,7 @@ class AgentEnvelope:
         """Summaries of old messages: at most one before each request, and one when the provider finds it too long."""
         if not self._compacts:
             return NO_SPEND
-        count = self.fields.iterations
-        return self._summary(count, self.requests.history.requests(count))
+        return self._summary(self.fields.iterations, self._all_requests)
 
     def _summary(self, turns: int, read: Amount) -> Spend:
         """The summaries of so many turns, whose requests together are `read`."""
@@ -231,7 +253,10 @@ class AgentEnvelope:
 
     def _turn(self, request: Amount) -> Spend:
         """One turn with a request of this size: the call, what surrounds it, and the calls that the reply asks for."""
+        request += self._steers
         turn = self._calls(exactly(1), request) + self.requests.input_site.spend
+        if self._looks:
+            turn += one_look(self.step, self.scope)
         if self._compacts:
             turn += self._summary(1, request)
         pace = self.fields.calls_per_turn(self.scope.measure) if self.fields.autonomous else NOTHING

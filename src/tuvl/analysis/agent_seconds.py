@@ -21,13 +21,17 @@ def agent_seconds(
     tool_calls: Amount,
     judges: tuple[int, int, int],
     nested: Mapping[str, Amount],
+    looks: int = 0,
 ) -> Amount:
-    """Seconds of one run; `judges` are those of input, tool results and answer, `nested` the time of workflows."""
+    """Seconds of one run; `judges` are those of input, tool results and answer, `nested` the time of workflows.
+
+    `looks` says how often the judge of a supervisor is asked.
+    """
     of_input, of_results, of_answer = judges
     attempts = scope.measure.attempts(fields.attempts)
     judge = _repeated(scope.measure.attempts(ATTEMPTS), scope.waits.judge_s, BACKOFF_S)
     call = _repeated(attempts, fields.timeout_s, fields.max_backoff_s)
-    fixed = fields.iterations * (call + of_answer * judge) + of_input * judge
+    fixed = fields.iterations * (call + of_answer * judge) + (of_input + looks) * judge
     seconds = exactly(fixed, *_set_by(fields))
     if fields.autonomous:
         compacted = fields.iterations * 3 * call if isinstance(step.agent.get("compaction"), dict) else 0

@@ -11,6 +11,8 @@ from tuvl.analysis.run_bounds import run_bounds
 from tuvl.analysis.run_paths import run_paths
 from tuvl.analysis.scope import Waits
 from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
+from tuvl.analysis.supervision import reactions
+from tuvl.analysis.supervision_spend import watching_judge
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.model_table import table_entry
 
@@ -77,6 +79,7 @@ def models_of(workflow: WorkflowView, project: Surroundings, lookup: Lookup) -> 
         summary = text(mapping(step.agent.get("compaction")).get("model"))
         named = [model_facts(step.agent.get("model"), project, lookup), *judge_models(step, project, lookup)]
         named += [] if summary is None else [model_facts(summary, project, lookup)]
+        named += watching_judge(step, workflow, project, lookup)
         for model in named:
             found.setdefault(model.name, model)
     return tuple(found.values())
@@ -110,8 +113,8 @@ def _time(
 def _left_out(workflow: WorkflowView, project: Surroundings) -> Iterator[str]:
     yield "nobody steers the run from outside; each steer adds its own text, and one that interrupts adds a request"
     yield "what nodes, HTTP services and MCP servers spend on their own account is not in the figures"
-    if mapping(mapping(workflow.spec.get("supervisor")).get("judge")):
-        yield "the calls of the supervisor's judge are not in the figures"
+    if "pause" in reactions(workflow):
+        yield "the supervisor may pause the run; whoever resumes it takes their time"
     checks = (check for step in workflow.steps for check in guard_checks(step, "tools", project))
     if any(check.get("check") == "llm_judge" for check in checks):
         yield "judges of tool results read them in full, before they are cut"

@@ -10,6 +10,7 @@ from tuvl.analysis.parameters import tool_uses
 from tuvl.analysis.reference_faults import called_workflows
 from tuvl.analysis.run_bounds import run_bounds
 from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
+from tuvl.analysis.supervision_spend import watching_judge
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.model_table import table_entry
 from tuvl.values import KeyPath
@@ -110,7 +111,7 @@ def unpriced_models(
             bound = "cost_budget_usd" if positive(step.agent.get("cost_budget_usd")) is not None else of_run
             path = (*step.path, "agent", "model")
             inside = _behind_tools(step, workflow, project, lookup, replaced) if bound is not None else ()
-            found = (*_models_of(step, project, lookup, replaced), *inside)
+            found = (*_models_of(step, workflow, project, lookup, replaced), *inside)
         elif step.kind == "Workflow" and bound is not None:
             found = _models_inside(text(step.data.get("workflow")), project, lookup, replaced)
         if bound is not None:
@@ -120,7 +121,7 @@ def unpriced_models(
 def models_called(step: StepView, workflow: WorkflowView, project: Surroundings) -> tuple[ModelFacts, ...]:
     """Every model that an agent calls: its own, those that sum up and judge, those of workflows behind its tools."""
     return (
-        *_models_of(step, project, table_entry, {}),
+        *_models_of(step, workflow, project, table_entry, {}),
         *_behind_tools(step, workflow, project, table_entry, {}),
     )
 
@@ -146,16 +147,17 @@ def _price_hint(model: ModelFacts) -> str:
 
 
 def _models_of(
-    step: StepView, project: Surroundings, lookup: Lookup, models: Mapping[str, str]
+    step: StepView, workflow: WorkflowView, project: Surroundings, lookup: Lookup, models: Mapping[str, str]
 ) -> tuple[ModelFacts, ...]:
-    """The models that one agent calls: its own, the one that sums up, its judges."""
+    """The models that one agent calls: its own, the one that sums up, its judges, the judge that watches it."""
 
     def facts(name: object) -> ModelFacts:
         own = model_facts(name, project, lookup)
         return model_facts(models[own.name], project, lookup) if own.name in models else own
 
     summary = text(mapping(step.agent.get("compaction")).get("model"))
-    judges = [facts(judge.name) for judge in judge_models(step, project, lookup)]
+    watching = watching_judge(step, workflow, project, lookup)
+    judges = [facts(judge.name) for judge in (*judge_models(step, project, lookup), *watching)]
     return (facts(step.agent.get("model")), *([] if summary is None else [facts(summary)]), *judges)
 
 
@@ -179,7 +181,7 @@ def _models_inside(
         view = WorkflowView(mapping(document.data))
         for step in view.steps:
             if step.kind == "Agent":
-                yield from _models_of(step, project, lookup, models)
+                yield from _models_of(step, view, project, lookup, models)
         for _, called in called_workflows(view):
             if called not in seen:
                 seen.add(called)

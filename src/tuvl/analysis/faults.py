@@ -25,6 +25,7 @@ from tuvl.analysis.route_faults import (
     unrouted_outcomes,
 )
 from tuvl.analysis.steps import WorkflowView
+from tuvl.analysis.supervision import unknown_watched
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.templates import bad_templates
 
@@ -42,6 +43,7 @@ def workflow_faults(workflow: WorkflowView, project: Surroundings, graph: RouteG
     found += misspelt_references(workflow.data, "Workflow")
     found += unknown_data_models(workflow, project)
     found += unknown_workflows(workflow, project)
+    found += unknown_watched(workflow)
     found += workflow_cycles(workflow, project)
     for step in workflow.steps:
         found += bad_templates(step)

@@ -24,6 +24,18 @@ NOTICE = 128
 JUDGE = 512
 """What a judge is told beside its criteria."""
 
+COUNTS = 320
+"""What the judge of a supervisor is told beside its criteria and the tools."""
+
+COUNTED_TOOL = 32
+"""How often one tool was called, without its name."""
+
+STEER = 192
+"""Around the guidance of a supervisor."""
+
+DEFAULT_STEER = 256
+"""That guidance, where the file does not give it."""
+
 SUMMARY = 640
 """What is asked of the model that sums up."""
 

@@ -12,6 +12,7 @@ from tuvl.events.types import (
     ApprovalRequested,
     Event,
     Heartbeat,
+    Intervened,
     Iteration,
     ModelCallStarted,
     RunFinished,
@@ -40,6 +41,7 @@ AgentEvent: TypeAlias = (
     | ApprovalRequested
     | ApprovalDecided
     | Heartbeat
+    | Intervened
     | AgentEnded
 )
 
@@ -125,8 +127,8 @@ class Progress:
                 self.doing = f"asking for {body.tool}"
             case StreamReset():
                 self.doing = "thinking"
-            case ToolCallFinished() | ApprovalDecided():
-                self.doing = ""
+            case ToolCallFinished() | ApprovalDecided() | Intervened():
+                self.doing = "paused" if isinstance(body, Intervened) and body.action == "pause" else ""
             case Heartbeat() | TextWithheld() | StreamEnded():
                 pass
             case _:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuvl.clock import Clock
-from tuvl.data.run_rows import MessageRow, ModelCallRow, Place, RunRow, ToolCallRow
+from tuvl.data.run_rows import InterventionRow, MessageRow, ModelCallRow, Place, RunRow, ToolCallRow
 from tuvl.data.secure import SecureValues
 from tuvl.errors import ConfigError, StepError
 from tuvl.redaction import redact
@@ -146,6 +146,11 @@ class RunRecords:
     async def void_reply(self, number: int) -> None:
         """Keep that an open reply began anew: nothing came of what was kept."""
         await self._access.store.void_message(number)
+
+    async def intervention(self, row: InterventionRow) -> None:
+        """Keep what a supervisor did to the run."""
+        row = replace(row, message=self._text(row.message) or "", reason=self._text(row.reason) or "")
+        await (await self._begun()).control.intervention(self._run.run_id, row)
 
     async def finish(self, document: JsonObject, *, wanted: bool) -> None:
         """Keep how the run ended; a run of which nothing was kept so far is kept when it is `wanted`."""

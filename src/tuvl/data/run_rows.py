@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import uuid4
 
+from tuvl.control import Intervention
 from tuvl.principal import Principal
 from tuvl.values import JsonObject, JsonValue
 
@@ -98,6 +100,36 @@ class MessageRow:
     tool_calls: list[JsonValue]
     tool_call_id: str | None
     name: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterventionRow:
+    """What a supervisor or a person did to a run; one of an id is kept once."""
+
+    id: str
+    action: str
+    source: str
+    by: str
+    reason: str
+    message: str
+    step_id: str | None
+    iteration: int | None
+    at: datetime
+
+    @classmethod
+    def of(cls, said: Intervention, message: str, *, at: datetime, id: str | None = None) -> "InterventionRow":
+        """Make the row of an intervention; `message` is what it says to the agent, or why it aborts."""
+        return cls(
+            id=id or uuid4().hex,
+            action=said.action,
+            source=said.source,
+            by=said.by,
+            reason=said.reason,
+            message=message,
+            step_id=said.step_id,
+            iteration=said.iteration,
+            at=at,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

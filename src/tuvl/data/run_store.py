@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, Table, func, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, Row, Select, Table, func, insert, or_, select, text, true, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tuvl.data.control_store import ControlStore
+from tuvl.data.control_tables import interventions, prepare_control
 from tuvl.data.engines import WRITES, open_engine
 from tuvl.data.faults import step_error
 from tuvl.data.reaching import Reached
@@ -48,6 +50,8 @@ class RunStore:
         self._writing = self._engine.execution_options(**{WRITES: True})
         self._lock = asyncio.Lock()
         self._ready = False
+        self.control = ControlStore(self._prepared, self._rows, self._engine.dialect.name)
+        """Runs that go on, and what they are told."""
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -186,7 +190,14 @@ class RunStore:
                 if connection.dialect.name == "postgresql":
                     await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
                 await connection.run_sync(prepare)
+                await connection.run_sync(prepare_control)
             self._ready = True
+
+    @asynccontextmanager
+    async def _prepared(self) -> AsyncIterator[AsyncConnection]:
+        await self._prepare()
+        async with self._transaction() as connection:
+            yield connection
 
     # ---- reading -----------------------------------------------------------------------------------------------
 
@@ -228,7 +239,8 @@ class RunStore:
             for row in await self._rows(_of_step(query, model_calls, asked)):
                 kind = f"{row._mapping['purpose'] or 'model'}_call"
                 entries.append((row._mapping["number"], 0, _entry(kind, row, _HIDDEN_OF_MODEL_CALLS)))
-            entries += await self._unfinished(run_id, asked)
+            entries += await self._placed("unfinished_reply", messages, messages.c.state.is_not(None), run_id, asked)
+            entries += await self._placed("intervention", interventions, true(), run_id, asked)
         query = select(tool_calls).where(tool_calls.c.run_id == run_id)
         if asked.tool is not None:
             query = query.where(tool_calls.c.tool == asked.tool)
@@ -238,20 +250,19 @@ class RunStore:
             entries.append((called["model_call"] or 0, called["number"], entry))
         return [entry for _, _, entry in sorted(entries, key=lambda each: each[:2])]
 
-    async def _unfinished(self, run_id: str, asked: TraceFilter) -> list[tuple[int, int, JsonObject]]:
+    async def _placed(
+        self, type: str, table: Table, wanted: ColumnElement[bool], run_id: str, asked: TraceFilter
+    ) -> list[tuple[int, int, JsonObject]]:
+        """Return what stands in the trace by its time: behind the model call before it, and what that asked for."""
         before = (
             select(func.max(model_calls.c.number))
-            .where(model_calls.c.run_id == run_id, model_calls.c.at <= messages.c.at)
-            .correlate(messages)
+            .where(model_calls.c.run_id == run_id, model_calls.c.at <= table.c.at)
+            .correlate(table)
             .scalar_subquery()
         )
-        query = select(messages, before.label("after")).where(
-            messages.c.run_id == run_id, messages.c.state.is_not(None)
-        )
-        found = await self._rows(_of_step(query, messages, asked))
-        return [
-            (row._mapping["after"] or 0, _LAST, _entry("unfinished_reply", row, _HIDDEN_OF_UNFINISHED)) for row in found
-        ]
+        query = select(table, before.label("after")).where(table.c.run_id == run_id, wanted).order_by(table.c.number)
+        found = await self._rows(_of_step(query, table, asked))
+        return [(row._mapping["after"] or 0, _LAST, _entry(type, row, _HIDDEN_OF_PLACED)) for row in found]
 
     async def conversation(self, id: str, reader: Principal) -> Rows:
         """Return the messages of a conversation, oldest first, of the runs that the reader may see."""
@@ -308,7 +319,7 @@ _SUMMED = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens
 _HIDDEN_OF_MODEL_CALLS = frozenset({"number", "run_id", "audited"})
 _HIDDEN_OF_TOOL_CALLS = frozenset({"number", "run_id", "model_call"})
 _HIDDEN_OF_MESSAGES = frozenset({"number", "conversation"})
-_HIDDEN_OF_UNFINISHED = frozenset({"number", "run_id", "role", "after"})
+_HIDDEN_OF_PLACED = frozenset({"number", "id", "run_id", "role", "after"})
 _LAST = sys.maxsize
 """Puts a reply that was begun after a model call behind all that this call asked for."""
 

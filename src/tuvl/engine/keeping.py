@@ -11,11 +11,12 @@ from tuvl.values import shorten
 
 
 def keeps_records(plan: ExecutionPlan) -> bool:
-    """Tell whether a run of the plan is kept whatever happens: an agent of it is audited or has a conversation.
+    """Tell whether a run of the plan is kept whatever happens.
 
-    The agents of the workflows that it runs inside count among them.
+    That is so when an agent of it is audited or has a conversation, and when there is a supervisor: what may step in
+    has to be on record, and a run that it has paused has to be found. The workflows that it runs inside count, too.
     """
-    return any(_keeps_records(step.action) for step in plan.steps.values())
+    return plan.supervisor is not None or any(_keeps_records(step.action) for step in plan.steps.values())
 
 
 def _keeps_records(action: Action) -> bool:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tuvl.agent.limits import Budget
+from tuvl.agent.transcript import intervention_entry
 from tuvl.clock import Clock, SystemClock
-from tuvl.control import RunControl
+from tuvl.control import Intervention, RunControl
 from tuvl.data.run_records import RunRecords
 from tuvl.data.secure import SecureValues
 from tuvl.engine.admission import check_start, initial_context
@@ -23,7 +24,7 @@ from tuvl.engine.spans import run_span, tell_run_end
 from tuvl.engine.step_count import StepCount
 from tuvl.engine.transaction import NoTransactions, Transactions
 from tuvl.errors import EngineError
-from tuvl.events.types import Event, EventBody, RunFinished, RunStarted, StepFinished, StepStarted
+from tuvl.events.types import Event, EventBody, Intervened, RunFinished, RunStarted, StepFinished, StepStarted
 from tuvl.hooks.emit import HookEmitter
 from tuvl.http.client import HttpClient
 from tuvl.llm.messages import ChatModel
@@ -34,13 +35,17 @@ from tuvl.plan.model import AgentPlan, ExecutionPlan, ModelPlan, StepPlan
 from tuvl.principal import Principal
 from tuvl.settings import Settings
 from tuvl.spec.signals import ERROR, Reserved
-from tuvl.steps.base import RunServices, StandIn, StepFailure, StepResult, StepScope
+from tuvl.steps.base import Oversight, RunServices, StandIn, StepFailure, StepResult, StepScope
 from tuvl.tools.approval import Approvals, StandingAnswer
 from tuvl.tracing import current_ids
 from tuvl.values import JsonObject, number_text
 
 CLEANUP_S = 30.0
 """How long the steps routed from `aborted` may take after an abort, in seconds, all of them together."""
+
+
+def _unwatched(plan: ExecutionPlan) -> Oversight | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,8 @@ class RunPorts:
     """What hooks count; kept by the runtime, over its runs."""
     stand_in: StandIn | None = None
     """Stands in for the work of steps; `None` outside of tests."""
+    oversight_of: Callable[[ExecutionPlan], Oversight | None] = _unwatched
+    """Gives what watches a run of a plan, those inside it included."""
 
 
 async def run_plan(
@@ -172,6 +179,7 @@ class _Run:
             current_values=lambda: self._context.values,
             path=f"{around.scope.place}/" if around else "",
             hooks=self._hooks,
+            oversight=ports.oversight_of(self._plan),
             stand_in=ports.stand_in,
         )
 
@@ -207,6 +215,8 @@ class _Run:
 
     async def _execute(self, timeout_s: float | None) -> RunResult:
         started = self._clock.monotonic()
+        if self._around is None:
+            self._ports.control.listener = self._intervened
         if self._listened and self._around is None:
             self._emit(None, RunStarted(workflow=self._plan.workflow, schema_version=self._plan.schema_version))
         status: Status = "failed"
@@ -216,6 +226,8 @@ class _Run:
             status = "aborted"
             raise
         finally:
+            if self._around is None:
+                self._ports.control.listener = None
             duration_ms = self._elapsed_ms(started)
             if self._in_flight is not None:  # cancelled from outside, or the journal failed
                 self._close_in_flight(self._cut_off(ERROR if status == "failed" else Reserved.ABORTED))
@@ -326,6 +338,26 @@ class _Run:
         if self._listened:
             ended = StepFinished(kind=step.kind, signal=result.signal, duration_ms=duration_ms)
             flight.scope.services.emit(flight.scope.place, ended)
+
+    def _intervened(self, said: Intervention) -> None:
+        """Tell of an intervention; what a person did also goes into the trace of the step that runs just now."""
+        flight = self._in_flight
+        place = said.step_id or (flight.scope.place if flight is not None else None)
+        if flight is not None and said.source == "operator":
+            trace = flight.scope.trace
+            turn = trace[-1]["iteration"] if trace else 0
+            entry: JsonObject = {"step": flight.scope.place, "type": "intervention", "iteration": turn}
+            trace.append(entry | intervention_entry(said, ""))
+        self._emit(
+            place,
+            Intervened(
+                action=said.action,
+                source=said.source,
+                by=said.by,
+                reason=said.reason,
+                iteration=said.iteration,
+            ),
+        )
 
     def _emit(self, step_id: str | None, body: EventBody) -> None:
         if self._ports.accept is None:

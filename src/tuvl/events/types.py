@@ -149,6 +149,20 @@ class StreamEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Intervened:
+    """A rule or the judge of a supervisor, or a person, paused, resumed, steered or aborted the run."""
+
+    type: ClassVar[str] = "supervisor"
+    action: Literal["pause", "resume", "steer", "abort"]
+    source: Literal["rule", "judge", "operator"]
+    by: str
+    """Which rule, which judge, or which person."""
+    reason: str = ""
+    """Why, in names and counts."""
+    iteration: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEnded:
     """An agent left its loop."""
 
@@ -195,6 +209,7 @@ EventBody: TypeAlias = (
     | StreamReset
     | TextWithheld
     | StreamEnded
+    | Intervened
     | AgentEnded
     | StepFinished
     | RunFinished

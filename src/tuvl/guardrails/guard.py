@@ -34,10 +34,13 @@ class Guard(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
-    """Where a guard stands: the artifact it comes from as `name@version`, and the site it looks at."""
+    """Where a guard stands: the artifact it comes from as `name@version`, and the site it looks at.
+
+    The judge of a supervisor stands between the turns, and comes from no artifact.
+    """
 
     artifact: str
-    site: Site
+    site: Site | Literal["turns"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

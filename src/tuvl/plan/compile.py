@@ -19,6 +19,7 @@ from tuvl.plan.compile_hooks import compile_hooks, hooks_of_step
 from tuvl.plan.compile_limits import run_limits
 from tuvl.plan.compile_schema import compile_schema
 from tuvl.plan.compile_steps import compile_action, dot_path
+from tuvl.plan.compile_supervisor import compile_supervisor
 from tuvl.plan.hooks import HookPlan
 from tuvl.plan.model import ExecutionPlan, StepPlan, SubWorkflowPlan
 from tuvl.plan.project import PlanProject
@@ -93,6 +94,7 @@ def _plan(
         required_scope=workflow.metadata.required_scope,
         required_group=workflow.metadata.required_group,
         hooks=tuple(hook for hook in _workflow_hooks(workflow, project) if hook.on == "on_stop"),
+        supervisor=compile_supervisor(spec.supervisor, project),
         refusals=(*_unrunnable(view, project), *project.refusals, *_of_nested(steps)),
     )
 

@@ -10,6 +10,7 @@ from tuvl.mcp.endpoint import McpServer
 from tuvl.plan.guards import GuardrailSites
 from tuvl.plan.hooks import HookPlan
 from tuvl.plan.language_model import ModelPlan as ModelPlan
+from tuvl.plan.supervisor import SupervisorPlan
 from tuvl.spec.kinds import ApiCallStep, ToolResponse
 from tuvl.templating.render import Template, TemplateTree
 from tuvl.tools.schema import ValueSchema
@@ -366,6 +367,8 @@ class ExecutionPlan:
     required_group: str | None = None
     hooks: tuple[HookPlan, ...] = ()
     """What observes the run as a whole: the `on_stop` hooks of the workflow."""
+    supervisor: SupervisorPlan | None = None
+    """What watches the agents of the run, and steps in."""
     refusals: tuple[str, ...] = ()
     """Why a run refuses before its first step: what this version cannot do yet, what the project's policy forbids."""
 

@@ -52,6 +52,8 @@ class Models:
 def called_models(plan: ExecutionPlan) -> Iterator[str]:
     """Yield the names of the models that a plan calls: those of agents, summaries and judges, at any depth."""
     for each in plan.with_nested():
+        if each.supervisor is not None and each.supervisor.judge is not None:
+            yield each.supervisor.judge.model.name
         for step in each.steps.values():
             if isinstance(step.action, AgentPlan):
                 yield from _models_of(step.action)

@@ -7,5 +7,5 @@ KINDS: Mapping[str, str] = {
 }
 """Step kind → what it stands for."""
 
-WORKFLOW_FIELDS: Mapping[str, object] = {"durable": False, "supervisor": None}
+WORKFLOW_FIELDS: Mapping[str, object] = {"durable": False}
 """Field of `spec:` → the value with which it asks for nothing."""

@@ -1,5 +1,7 @@
 """Agent steps: hands the engine's dispatch, control and meter to the agent, and the agent's exit back."""
 
+from dataclasses import replace
+
 from tuvl.agent.assembly import Assembly
 from tuvl.agent.completion import CompletionRunner
 from tuvl.agent.exits import Exit
@@ -40,10 +42,11 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
     ledger = ledger_of(agent, scope, transcript)
     gates = gates_of(agent, scope, bounds, ledger)
     parts = AgentParts(agent=agent, scope=scope, bounds=bounds, emit=emit, turn=lambda: runner.turn)
+    overseer = None if services.oversight is None else services.oversight.of_agent(scope, bounds, ledger)
     assembly = Assembly(
         settings=parts.settings(),
-        ports=parts.ports(),
-        toolbox=toolbox_of(parts, gates, agent.tools),
+        ports=replace(parts.ports(), overseer=overseer),
+        toolbox=toolbox_of(parts, gates, agent.tools, watch=overseer),
         bounds=bounds,
         gates=gates,
         control=services.control,
@@ -54,6 +57,8 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
     runner = assembly.runner(parts.model(), summary_model=parts.summary_model())
     system, user = autonomous_opening(agent, scope.values, scope.public)
     ended = await runner.run(system, user)
+    if overseer is not None:
+        await overseer.ended()
     return transcript.turn, ended
 
 

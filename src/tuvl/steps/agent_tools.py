@@ -13,12 +13,14 @@ from tuvl.steps.agent_gates import tool_hooks_of
 from tuvl.steps.agent_parts import AgentParts
 from tuvl.steps.base import FATAL_TYPES, RunServices, StepScope
 from tuvl.tools.tool import ToolDispatch, ToolFailure, ToolOutcome, ToolPlan
-from tuvl.tools.toolbox import Toolbox
+from tuvl.tools.toolbox import CallWatch, Toolbox
 from tuvl.values import JsonObject
 
 
-def toolbox_of(parts: AgentParts, gates: Gates, tools: Sequence[ToolPlan]) -> Toolbox:
-    """Return the toolbox that answers the calls of one agent, or one call in its place."""
+def toolbox_of(
+    parts: AgentParts, gates: Gates, tools: Sequence[ToolPlan], *, watch: CallWatch | None = None
+) -> Toolbox:
+    """Return the toolbox that answers the calls of one agent, or one call in its place; `watch` looks at each."""
     services = parts.scope.services
     return Toolbox(
         tools,
@@ -31,6 +33,7 @@ def toolbox_of(parts: AgentParts, gates: Gates, tools: Sequence[ToolPlan]) -> To
         emit=parts.emit,
         clearance=parts.clearance(),
         hooks=tool_hooks_of(parts.scope),
+        watch=watch,
     )
 
 

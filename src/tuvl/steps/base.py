@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tuvl.agent.limits import Budget
+from tuvl.agent.ledger import Ledger
+from tuvl.agent.limits import Bounds, Budget
+from tuvl.agent.ports import Overseer
 from tuvl.clock import Clock
 from tuvl.control import RunControl
 from tuvl.data.run_records import RunRecords
@@ -90,6 +92,14 @@ class SubRun(Protocol):
         ...
 
 
+class Oversight(Protocol):
+    """Watches the agents of one run, as the supervisor of its workflow says."""
+
+    def of_agent(self, scope: "StepScope", bounds: Bounds, ledger: Ledger) -> Overseer | None:
+        """Return who watches this execution of an agent; `None` for one that is not watched."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunServices:
     """What one run shares between its steps."""
@@ -126,6 +136,8 @@ class RunServices:
     """What this run keeps in the store of runs; `None` keeps nothing."""
     hooks: HookEmitter | None = None
     """The hooks of the run; `None` when nothing is hooked."""
+    oversight: Oversight | None = None
+    """What watches the agents of the run; `None` when nothing does."""
     stand_in: StandIn | None = None
     """Asked before each step works; `None` lets all of them work."""
     path: str = ""

@@ -76,6 +76,14 @@ class ToolHooks(Protocol):
         ...
 
 
+class CallWatch(Protocol):
+    """Looks at the calls of a run, one after the other, before each is answered."""
+
+    async def before_call(self, tool: str) -> None:
+        """Hear that a call of a tool is next; it waits, and may be stopped through the run's control meanwhile."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPolicy:
     """How a toolbox treats the calls of an agent."""
@@ -106,6 +114,7 @@ class Toolbox:
         emit: Callable[[EventBody], None],
         clearance: Clearance | None = None,
         hooks: ToolHooks | None = None,
+        watch: CallWatch | None = None,
     ) -> None:
         self._declared = {tool.ref: tool for tool in tools}
         self._tools = self._declared
@@ -120,6 +129,7 @@ class Toolbox:
         self._emit = emit
         self._clearance = clearance
         self._hooks = hooks
+        self._watch = watch
         self._runs: Counter[str] = Counter()
         self._one_writer = asyncio.Lock()
 
@@ -204,12 +214,23 @@ class Toolbox:
         if reply.halt.known:
             return _Answer(call=call)
         if isinstance(admitted, Observation):
+            await self._may_begin(call)
             return await self._refuse(call, admitted, reply)
         if admitted.tool.effects == "read":
+            await self._may_begin(call)
             return await self._cleared(call, admitted, reply)
         # The lock comes before the approval: a write never overtakes one that waits for a person.
         async with self._one_writer:
+            await self._may_begin(call)
             return await self._cleared(call, admitted, reply)
+
+    async def _may_begin(self, call: RequestedCall) -> None:
+        """Wait while the run is paused, and let the watch look; raises `Aborted`."""
+        await self._control.park()
+        if self._watch is not None:
+            await self._watch.before_call(call.name)
+            await self._control.park()
+        self._control.raise_if_aborted()
 
     async def _cleared(self, call: RequestedCall, admitted: "_Admitted", reply: "_Reply") -> "_Answer":
         """Run a call that may run; waiting for an approval is outside of the tool's time."""

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
+from tuvl.analysis.steps import WorkflowView, mapping
+from tuvl.analysis.supervision import silent_rules, supervisor_of
+from tuvl.check.faulted import FaultRule
 from tuvl.check.finding import Finding, Severity
-from tuvl.check.rule import Rule, Subject
-
-_BUDGETS = ("token_budget", "cost_budget_usd")
-_RUN_BUDGETS = ("max_tokens", "max_cost_usd")
+from tuvl.check.rule import Subject
 
 
-class JudgeUnused(Rule):
-    """A supervisor's judge has a `model` without `criteria` or the reverse, or a rule waits for a budget nobody has.
+class JudgeUnused(FaultRule):
+    """A part of a supervisor can never do anything: a judge that is not whole, or a rule that cannot come to speak.
 
-    A judge without one of the two never judges, and a fraction of no budget is never reached. Both look like a safety
-    net in the file and are none.
+    A judge without `model` or `criteria` never judges, and one that looks after more turns than there are is never
+    asked. A rule never speaks that waits for more iterations than `max_iterations`, more calls than `max_tool_calls`,
+    a fraction of a budget nobody has, or calls of a tool that no watched agent has. All of them look like a safety net
+    in the file and are none.
     """
 
     code = "TV412"
@@ -23,20 +24,10 @@ class JudgeUnused(Rule):
 
     def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
         """Look at the supervisor."""
-        supervisor = mapping(workflow.spec.get("supervisor"))
-        path = ("spec", "supervisor")
-        if isinstance(supervisor.get("judge"), dict):
-            yield from self._judge(mapping(supervisor["judge"]), subject)
-        if _has_budget(workflow, supervisor.get("watches")):
-            return
-        for index, rule in enumerate(items(supervisor.get("rules"))):
-            if mapping(rule).get("when") == "budget_fraction":
-                yield self.finding(
-                    subject,
-                    (*path, "rules", index, "when"),
-                    "this rule waits for a fraction of a budget, but no watched agent has a budget",
-                    hint="give a watched agent a `token_budget` or `cost_budget_usd`, or remove the rule",
-                )
+        judge = supervisor_of(workflow).get("judge")
+        if isinstance(judge, dict):
+            yield from self._judge(judge, subject)
+        yield from self.report(silent_rules(workflow, subject.project), subject)
 
     def _judge(self, judge: object, subject: Subject) -> Iterator[Finding]:
         given = {name for name in ("model", "criteria") if mapping(judge).get(name) is not None}
@@ -50,13 +41,3 @@ class JudgeUnused(Rule):
             hint=f"add {missing}, or remove the judge",
             at_key=True,
         )
-
-
-def _has_budget(workflow: WorkflowView, watches: object) -> bool:
-    limits = mapping(workflow.spec.get("limits"))
-    watched: list[StepView] = [
-        workflow.by_id[name] for name in items(watches) if isinstance(name, str) and name in workflow.by_id
-    ]
-    return any(limits.get(name) is not None for name in _RUN_BUDGETS) or any(
-        step.agent.get(name) is not None for step in watched for name in _BUDGETS
-    )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tuvl.analysis.reference_faults import bad_step_references, unknown_workflows
 from tuvl.analysis.scenario_faults import unknown_in_scenario
 from tuvl.analysis.steps import WorkflowView, mapping
+from tuvl.analysis.supervision import unknown_watched
 from tuvl.check.faulted import FaultRule
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Subject
@@ -15,8 +16,9 @@ class UnknownToolRef(FaultRule):
 
     Tools may be APICall, MCP, ModelOp, Router, Functional and Workflow steps of the same file; an agent cannot be its
     own tool. Helpers (`trim`, `tool_surface`, `continue_on_stop`, `reserve`, `conversation`) are Functional steps, and
-    `compaction.preserve` names tools of the agent. A WorkflowTest names a workflow of the project, and steps of it. The
-    set of tools is closed before the first model call, so a name that leads nowhere leaves the agent without it.
+    `compaction.preserve` names tools of the agent. A supervisor watches agents with a loop, and its rules name steps. A
+    WorkflowTest names a workflow of the project, and steps of it. The set of tools is closed before the first model
+    call, so a name that leads nowhere leaves the agent without it, and a supervisor without what it should watch.
     """
 
     code = "TV202"
@@ -32,3 +34,4 @@ class UnknownToolRef(FaultRule):
         """Look at everything that names a step without routing to it."""
         yield from self.report(bad_step_references(workflow, subject.graph.references), subject)
         yield from self.report(unknown_workflows(workflow, subject.project), subject)
+        yield from self.report(unknown_watched(workflow), subject)

@@ -1,0 +1,71 @@
+"""Tables of the store of runs by which runs that go on are seen and controlled from other processes.
+
+They came later than the others and refer to none of them, so that a store without them simply gets them.
+"""
+
+from sqlalchemy import BigInteger, Boolean, Column, Connection, Double, Integer, MetaData, String, Table, Text
+
+from tuvl.data.tables import NAMES, UtcMoment
+
+control_metadata = MetaData(naming_convention=NAMES)
+
+
+def _number() -> Column[int]:
+    # A column called INTEGER is what SQLite numbers by itself.
+    return Column("number", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True)
+
+
+interventions = Table(
+    "tuvl_interventions",
+    control_metadata,
+    _number(),
+    Column("id", String, nullable=False, unique=True),
+    Column("run_id", String, nullable=False, index=True),
+    Column("at", UtcMoment, nullable=False),
+    Column("action", String, nullable=False),
+    Column("source", String, nullable=False),
+    Column("by", String, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("step_id", String),
+    Column("iteration", Integer),
+)
+"""What was done to runs, and by whom."""
+
+live_runs = Table(
+    "tuvl_live_runs",
+    control_metadata,
+    Column("run_id", String, primary_key=True),
+    Column("workflow", String, nullable=False),
+    Column("schema_version", String, nullable=False),
+    Column("principal", String, nullable=False),
+    Column("tenant", String),
+    Column("started_at", UtcMoment, nullable=False),
+    Column("owner", String, nullable=False, index=True),
+    Column("paused", Boolean, nullable=False),
+    # Seconds since 1970 by the clock of the database's server, so that the clocks of machines need not agree.
+    Column("beat_at", Double, nullable=False),
+)
+"""Runs that go on, each with the process it is in, and when that process was last heard of."""
+
+directives = Table(
+    "tuvl_directives",
+    control_metadata,
+    _number(),
+    Column("id", String, nullable=False, unique=True),
+    Column("run_id", String, nullable=False, index=True),
+    Column("kind", String, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("by", String, nullable=False),
+    Column("at", UtcMoment, nullable=False),
+    # `applied` or `void`; empty while the process that has the run has not read it.
+    Column("outcome", String),
+    Column("note", String),
+    Column("settled_at", UtcMoment),
+)
+"""What runs were told from outside, in order."""
+
+
+def prepare_control(connection: Connection) -> None:
+    """Make the tables that are not there."""
+    control_metadata.create_all(connection)
