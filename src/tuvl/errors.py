@@ -2,7 +2,8 @@
 
     TuvlError
     ├── UsageError            the command or call is wrong: a missing file, unreadable input (exit 2)
-    │   └── InputError        the input of a run does not fit the workflow; nothing ran
+    │   ├── InputError        the input of a run does not fit the workflow; nothing ran
+    │   └── OutputError       what was asked for could not be written, to a full disk for one (exit 1)
     ├── ConfigError           a document cannot be used as it stands: a missing environment variable, say
     ├── TemplateError         a template names what is not there, or does what the sandbox forbids
     ├── EngineError           the run met a state its file does not provide for (an unmapped signal)
@@ -29,6 +30,10 @@ class UsageError(TuvlError):
 
 class InputError(UsageError):
     """The input of a run does not fit the workflow; the message names every key that is wrong, never its value."""
+
+
+class OutputError(UsageError):
+    """What was asked for could not be written; the message names the file and why."""
 
 
 class ConfigError(TuvlError):

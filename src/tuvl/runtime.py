@@ -34,7 +34,7 @@ from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
 from tuvl.source.document import Document
-from tuvl.steps.base import Oversight, StandIn
+from tuvl.steps.base import StandIn
 from tuvl.tools.approval import Approvals, StandingAnswer
 from tuvl.values import JsonObject
 
@@ -131,7 +131,6 @@ class Engine:
             approvals=approvals or StandingAnswer(),
             counters=self.counters,
             stand_in=self._stand_in,
-            oversight_of=_oversight_of,
         )
         try:
             with noting() as left:
@@ -179,20 +178,12 @@ class Engine:
         )
 
 
-def _oversight_of(plan: ExecutionPlan) -> Oversight | None:
-    if plan.supervisor is None:
-        return None
-    from tuvl.supervision.oversight import oversight_of  # most runs have no supervisor
-
-    return oversight_of(plan)
-
-
 def _saved(result: RunResult, recorder: Recorder) -> RunResult:
     """Save the recording; a run that is over is not lost because its recording is."""
     try:
         recorder.save()
     except UsageError as error:
-        return replace(result, warnings=(*result.warnings, str(error)))
+        return replace(result, warnings=(*result.warnings, str(error)), recording_lost=True)
     return result
 
 

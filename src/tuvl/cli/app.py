@@ -36,10 +36,10 @@ from tuvl.cli.ship_app import ship
 from tuvl.cli.streams import cannot_write
 from tuvl.cli.test_app import EXAMPLES as TEST_EXAMPLES
 from tuvl.cli.test_app import run_scenarios
-from tuvl.errors import TuvlError
+from tuvl.errors import OutputError, TuvlError
 from tuvl.values import printable_lines
 
-MISUSE = 2
+UNWRITTEN, MISUSE = 1, 2
 
 _CODES = "full codes such as TV203, or families such as TV2, with commas between several."
 
@@ -412,7 +412,7 @@ def main(argv: Sequence[str]) -> int:
         return MISUSE
     except TuvlError as error:
         sys.stderr.write(f"tuvl: {printable_lines(str(error))}\n")
-        return MISUSE
+        return UNWRITTEN if isinstance(error, OutputError) else MISUSE
     except OSError as error:
         # What is written without care here is help, and help goes to stdout; errors about files have their name.
         if error.filename is not None:

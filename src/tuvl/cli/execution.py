@@ -138,4 +138,4 @@ def _hand_over(result: RunResult, options: RunOptions, view: View, *, interrupte
         view.say(f"on the way, {why}" if good else why, mark="bad")
     if interrupted:
         return INTERRUPTED
-    return result.exit_code if delivered else result.exit_code or 1
+    return result.exit_code or int(not delivered or result.recording_lost)

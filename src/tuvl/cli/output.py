@@ -30,6 +30,18 @@ def check_destination(output: str | None, *, option: str = "--output") -> None:
         raise UsageError(f"{option} names {output!r}, but the folder {str(folder)!r} cannot be written to")
 
 
+def check_apart(**outputs: str | None) -> None:
+    """Refuse two outputs, each under the name of its option, that are one file: the second would take its place."""
+    known: dict[str, str] = {}
+    for name, output in outputs.items():
+        path = None if output is None else os.path.realpath(output)
+        if path is None or (os.path.exists(path) and not os.path.isfile(path)):
+            continue  # a pipe or a device takes both
+        if path in known:
+            raise UsageError(f"--{known[path]} and --{name} name one file, {output!r}; give each a file of its own")
+        known[path] = name
+
+
 def deliver(text: str, output: str | None) -> bool:
     """Write a document to the file, or to stdout when there is none; a file that fails falls back to stdout.
 

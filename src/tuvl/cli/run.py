@@ -12,7 +12,7 @@ from tuvl.check.finding import Report, Severity
 from tuvl.check.runner import check_document, check_paths
 from tuvl.cli.flags import read_words
 from tuvl.cli.options import FLAGS, RunOptions, options_of
-from tuvl.cli.output import check_destination
+from tuvl.cli.output import check_apart, check_destination
 from tuvl.cli.render import report_text
 from tuvl.cli.wording import count
 from tuvl.cli.workflow_file import Located, locate
@@ -53,6 +53,7 @@ def run_command(options: RunOptions) -> int:
     check_destination(options.output)
     if options.record is not None:
         check_destination(str(options.record), option="--record")
+        check_apart(output=options.output, record=str(options.record))
     with _located(options) as located:
         return _run_located(options, located)
 

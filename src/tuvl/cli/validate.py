@@ -114,7 +114,7 @@ def validate(options: ValidateOptions) -> int:
         sys.stderr.write(f"tuvl validate: {message}\n")
     if not options.quiet:
         sys.stderr.write(f"{summary_line(report)}\n")
-    if report.broken or not written or (not delivered and options.output is not None):
+    if report.broken or not written:
         return MISUSE
     if not delivered:
         return FINDINGS

@@ -111,6 +111,8 @@ class RunResult:
     """Turns, calls and results of agents; `None` when nobody asked and no agent ended abnormally."""
     warnings: tuple[str, ...] = ()
     """For the person who ran it; not in the document."""
+    recording_lost: bool = False
+    """Whether a recording was asked for and could not be written; a warning says why."""
 
     @property
     def exit_code(self) -> int:

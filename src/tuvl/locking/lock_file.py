@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from tuvl.errors import ConfigError, UsageError
+from tuvl.errors import ConfigError, OutputError, UsageError
 from tuvl.files import write_whole
 from tuvl.locking.lock import LOCK_NAME, LOCK_VERSION, Entry, Lock, Section
 from tuvl.project.loading import display_name, read_file
@@ -52,7 +52,7 @@ def read_lock(root: Path) -> Lock | None:
 def write_lock(root: Path, lock: Lock) -> bool:
     """Write the lock of a project in one move; returns whether its bytes are other than before.
 
-    Raises `ConfigError` when it cannot be written; the earlier file is then as it was.
+    Raises `OutputError` when it cannot be written; the earlier file is then as it was.
     """
     path = root / LOCK_NAME
     _refuse_too_deep(lock, display_name(path))
@@ -63,7 +63,7 @@ def write_lock(root: Path, lock: Lock) -> bool:
         write_whole(path, text)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        raise ConfigError(f"cannot write {display_name(path)!r}: {reason}") from None
+        raise OutputError(f"cannot write {display_name(path)!r}: {reason}") from None
     return True
 
 

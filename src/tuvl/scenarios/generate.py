@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tuvl.analysis.steps import END
-from tuvl.errors import UsageError
+from tuvl.errors import OutputError
 from tuvl.project.index import ProjectIndex
 from tuvl.scenarios.coverage import Route, WorkflowCoverage, routes_of
 from tuvl.scenarios.example_input import example_input
@@ -77,7 +77,7 @@ def _generate(project: ProjectIndex, found: Found, workflow: str, exit: Route, e
         with path.open("x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
     except OSError as error:
-        raise UsageError(f"cannot write {shown!r}: {(error.strerror or 'failed').lower()}") from None
+        raise OutputError(f"cannot write {shown!r}: {(error.strerror or 'failed').lower()}") from None
     return Written(workflow=workflow, exit=exit, file=shown)
 
 

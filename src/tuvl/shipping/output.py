@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from tuvl.errors import UsageError
+from tuvl.errors import OutputError, UsageError
 from tuvl.files import write_bytes_whole
 from tuvl.values import JsonObject, JsonValue
 
@@ -43,7 +43,7 @@ def write_release(folder: Path, files: Mapping[str, bytes], record: JsonObject) 
         write_bytes_whole(folder / RECORD, record_bytes(files, record))
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        raise UsageError(f"cannot write {error.filename or str(folder)!r}: {reason}") from None
+        raise OutputError(f"cannot write {error.filename or str(folder)!r}: {reason}") from None
 
 
 def record_bytes(files: Mapping[str, bytes], record: JsonObject) -> bytes:
