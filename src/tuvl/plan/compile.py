@@ -109,6 +109,7 @@ def _steps(workflow: Workflow, view: WorkflowView, graph: RouteGraph, project: P
             routes=step.routes,
             next=graph.next_of(step.id),
             effects=effects_of(view.by_id[step.id], project.index),
+            keyed=step.idempotency_key is not None,
             timeout_s=step.timeout_s,
             hooks=hooks_of_step(
                 hooks, compile_hooks(step.hooks, where=f"step {step.id!r} field 'hooks", project=project)
@@ -131,14 +132,14 @@ def _right(step: Step, name: Literal["required_scope", "required_group"]) -> str
     return step.auth.required_scope if name == "required_scope" else step.auth.required_group
 
 
-def _of_nested(steps: Mapping[str, StepPlan]) -> list[str]:
-    """Say why a workflow that is run as a step cannot run."""
 def _unrunnable(view: WorkflowView, project: PlanProject) -> list[str]:
     """Say what a sound workflow asks for that this version, or the project's policy, does not give."""
     faults = (*not_yet(view), *policy_faults(view, project.index, project.models))
     return [fault.message for fault in faults]
 
 
+def _of_nested(steps: Mapping[str, StepPlan]) -> list[str]:
+    """Say why a workflow that is run as a step cannot run."""
     plans = {
         step.action.plan.workflow: step.action.plan
         for step in steps.values()
