@@ -109,7 +109,6 @@ def _steps(workflow: Workflow, view: WorkflowView, graph: RouteGraph, project: P
             routes=step.routes,
             next=graph.next_of(step.id),
             effects=effects_of(view.by_id[step.id], project.index),
-            keyed=step.idempotency_key is not None,
             timeout_s=step.timeout_s,
             hooks=hooks_of_step(
                 hooks, compile_hooks(step.hooks, where=f"step {step.id!r} field 'hooks", project=project)
