@@ -1,9 +1,12 @@
 """Every field type keeps its values, on SQLite and PostgreSQL alike."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.sql.conftest import Database
-from tests.sql.records_support import Records, failure, op
+from tests.sql.records_support import Records, failure, op, refused
+from tuvl.check.runner import check_paths
 
 VALUES: dict[str, list[object]] = {
     "string": ["Grüße", "", 'it\'s "quoted" %_\\'],
@@ -18,7 +21,7 @@ VALUES: dict[str, list[object]] = {
     "uuid": ["5a345752-e994-42ae-aa66-5c3f347e2c01"],
     "date": ["2024-02-29", "0001-01-01"],
     "timestamp": ["2030-01-31T12:00:00", "2030-01-31T12:00:00.123456"],
-    "timestamptz": ["2030-01-31T12:00:00+00:00"],
+    "timestamptz": ["2030-01-31T12:00:00+00:00", "0001-01-01T00:00:00+00:00", "9999-12-31T23:59:59+00:00"],
     "jsonb": [{"a": [1, None, {"b": "ü"}], "big": 2**60}, [1.5, True], "text", 7, {}],
     "bytea": ["", "AAECAwT/"],
 }
@@ -82,6 +85,10 @@ async def test_a_number_given_to_a_numeric_field_means_its_shortest_text(databas
         ("date", "20300101"),
         ("timestamp", "2030-01-31T12:00:00+00:00"),
         ("timestamptz", "2030-01-31T12:00:00"),
+        ("timestamptz", "0001-01-01T00:00:00+14:00"),
+        ("timestamptz", "9999-12-31T23:59:59-14:00"),
+        ("timestamptz", "0000-01-01T00:00:00+00:00"),
+        ("date", "0000-01-01"),
         ("jsonb", {"a": "nul \x00"}),
         ("bytea", "not base64!"),
         ("enum", "c"),
@@ -133,3 +140,84 @@ async def test_a_uuid_key_is_made_when_none_is_given(database: Database, tmp_pat
     context = (await project.run()).context
     assert context["b_result"] == context["a_result"]
     assert len(context["a_result"]["id"]) == 36
+
+
+FAR = ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"]
+
+
+@pytest.mark.parametrize(
+    ("type_", "condition"),
+    [
+        *(("timestamptz", {operator: moment}) for operator in ("eq", "gt") for moment in FAR),
+        ("timestamptz", {"in": FAR}),
+        ("integer", {"eq": 10**30}),
+        ("text", {"contains": "nul \x00"}),
+        ("text", {"in": [f"{number}" for number in range(10_001)]}),
+        ("integer", {"in": list(range(10_001))}),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_a_filter_that_no_database_can_take_is_refused_by_its_field(
+    type_: str, condition: object, tmp_path: Path
+) -> None:
+    project = Records(tmp_path).data_model("Thing", kept(type_))
+    project.steps(op("r", "list", "Thing", filters={"value": "{{ given }}"}))
+    type_of_error, message = failure(await project.run({"given": condition}))
+    assert type_of_error == "bad_filter"
+    assert message.startswith("filters: field 'value' ")
+
+
+@pytest.mark.parametrize("record_id", ["9" * 30, "9" * 5000, 10**30, "nul \x00"], ids=["30", "5000", "number", "nul"])
+@pytest.mark.parametrize("type_", ["integer", "bigint", "text"])
+async def test_a_key_that_no_database_can_take_is_refused_by_its_name(
+    type_: str, record_id: object, tmp_path: Path
+) -> None:
+    project = Records(tmp_path).data_model("Thing", [{"name": "id", "type": type_, "primary_key": True}])
+    project.steps(op("r", "read", "Thing", record_id="{{ given }}"))
+    type_of_error, message = failure(await project.run({"given": record_id}))
+    if type_ == "text" and isinstance(record_id, str) and "\x00" not in record_id:
+        assert type_of_error == "not_found"
+        return
+    assert type_of_error == "invalid_record_id"
+    assert message.startswith("record_id: the key 'id' of data model 'Thing' takes ")
+
+
+@pytest.mark.parametrize("limit", [1_000_001, 2**63, 10**20])
+def test_a_limit_beyond_all_measure_is_refused_at_validate_and_at_run(limit: int, tmp_path: Path) -> None:
+    project = Records(tmp_path).data_model("Thing", kept("text"))
+    project.steps(op("r", "list", "Thing", limit=limit))
+    assert "spec.steps[0].limit" in refused(project)
+    report = check_paths([tmp_path / "workflows" / "flow.yaml"])
+    found = [finding.message for finding in report.findings if finding.code == "TV102"]
+    assert len(found) == 1
+    assert found[0].startswith("`limit` of step 'r' must be a whole number from 1 to 1000000, not the number ")
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("PRAGMA query_only=ON", "the database cannot be written: its file or its folder is read-only"),
+        ("ALTER TABLE things RENAME TO others", "the database refused the statement (SQLITE_ERROR)"),
+    ],
+)
+async def test_what_a_database_refuses_is_no_database_that_cannot_be_reached(
+    statement: str, said: str, tmp_path: Path
+) -> None:
+    project = Records(tmp_path).data_model("Thing", kept("text"))
+    project.node(
+        f"""
+from sqlalchemy import text
+from tuvl import node
+
+@node("spoil")
+async def spoil(ctx):
+    await ctx.session.execute(text({statement!r}))
+"""
+    )
+    project.steps(
+        op("first", "create", "Thing", payload={"value": "a"}),
+        {"id": "spoil", "kind": "Functional", "runner": "spoil"},
+        op("second", "create", "Thing", payload={"value": "b"}),
+    )
+    _, message = failure(await project.run())
+    assert message == f"data model 'Thing': {said}"

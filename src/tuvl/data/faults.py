@@ -1,16 +1,26 @@
 """What a database raises → a `StepError` that names columns and constraints, never a value."""
 
 import re
+import sqlite3
 
-from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from tuvl.data.reaching import UNREACHABLE
 from tuvl.errors import StepError
 from tuvl.values import JsonObject
 
 BROKEN = "database_broken"
 """Error type of a session whose connection was lost: whether its last statement had an effect is unknown."""
 
+_FILE_FAULTS = {
+    "SQLITE_FULL": "the database cannot be written: the disk is full",
+    "SQLITE_READONLY": "the database cannot be written: its file or its folder is read-only",
+    "SQLITE_CANTOPEN": "the database cannot be opened",
+    "SQLITE_IOERR": "the database cannot be read or written: the disk reports an error",
+    "SQLITE_CORRUPT": "the database is damaged; restore it from a backup",
+    "SQLITE_NOTADB": "the file is no SQLite database",
+}
 _SQLITE_CONSTRAINT = re.compile(r"(UNIQUE|NOT NULL|CHECK|FOREIGN KEY) constraint failed(?:: ([\w., ]+))?")
 _KINDS = {
     "UNIQUE": "unique",
@@ -46,16 +56,22 @@ def step_error(error: Exception, *, what: str) -> StepError:
             return StepError(f"{what}: no connection became free in time", type="database_busy")
         case OperationalError() if "locked" in str(error.orig) or "busy" in str(error.orig):
             return StepError(f"{what}: another transaction held the database for too long", type="database_busy")
-        case OperationalError() | InterfaceError() | OSError():
-            return StepError(
-                f"{what}: the database cannot be reached or opened ({_name(error)})", type="database_unreachable"
-            )
+        case DBAPIError() if (broken := _broken_file(error)) is not None:
+            return StepError(f"{what}: {broken}", type=UNREACHABLE)
+        case OperationalError() | InterfaceError() if not isinstance(error.orig, sqlite3.Error):
+            return StepError(f"{what}: the database cannot be reached ({_name(error)})", type=UNREACHABLE)
+        case OSError():
+            return StepError(f"{what}: the database cannot be reached ({_name(error)})", type=UNREACHABLE)
         case DBAPIError():
             return StepError(f"{what}: the database refused the statement ({_name(error)})", type="database_error")
-        case SQLAlchemyError():
-            return StepError(f"{what}: {type(error).__name__}", type="database_error")
         case _:
-            return StepError(f"{what}: {type(error).__name__}", type="database_error")
+            return StepError(f"{what}: the statement could not be carried out ({_name(error)})", type="database_error")
+
+
+def _broken_file(error: DBAPIError) -> str | None:
+    """Say what is wrong with the file of a SQLite database; `None` when that is not what failed."""
+    code = getattr(error.orig, "sqlite_errorname", "")
+    return next((words for name, words in _FILE_FAULTS.items() if code.startswith(name)), None)
 
 
 def _constraint(error: IntegrityError, what: str) -> StepError:
@@ -83,4 +99,4 @@ def _name(error: Exception) -> str:
     if origin is None:
         return type(error).__name__
     cause = origin.__cause__ or origin
-    return type(cause).__name__
+    return str(getattr(cause, "sqlite_errorname", "") or type(cause).__name__)

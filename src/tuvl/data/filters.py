@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, String, Table, UnaryExpression, false, fun
 
 from tuvl.data.engines import DECIMAL_KEY
 from tuvl.data.model import DataModel
-from tuvl.data.values import WrongValue, decimal_key, json_value, read_value
+from tuvl.data.values import WrongValue, decimal_key, json_value, read_text, read_value
 from tuvl.errors import StepError
 from tuvl.spec.data import DataField
 from tuvl.suggest import did_you_mean
@@ -21,6 +21,9 @@ OPERATORS: tuple[FilterOperator, ...] = get_args(FilterOperator)
 
 _TEXTS = frozenset({"string", "text", "varchar", "enum"})
 _UNORDERED = frozenset({"boolean", "uuid", "jsonb", "bytea"})
+MOST_VALUES = 10_000
+"""Values that one `in` may list: databases take so many in one statement, and three times that is too many."""
+
 _REVEALING = frozenset({"gt", "gte", "lt", "lte", "contains", "starts_with"})
 """Operators with which a masked value could be found out, guess by guess."""
 
@@ -136,6 +139,8 @@ def _compared(
 def _any_of(site: _Site, operand: JsonValue, *, negated: bool) -> ColumnElement[bool]:
     if not isinstance(operand, list):
         raise _wrong(site.field.name, "something else than a list for 'in'")
+    if len(operand) > MOST_VALUES:
+        raise _wrong(site.field.name, f"{len(operand)} values for 'in'; it takes {MOST_VALUES} at most")
     values = [_operand(site, value) for value in operand if value is not None]
     found: ColumnElement[bool] = _comparable(site).in_(values) if values else false()
     if None in operand:
@@ -149,6 +154,10 @@ def _any_of(site: _Site, operand: JsonValue, *, negated: bool) -> ColumnElement[
 def _part(site: _Site, operator: Literal["contains", "starts_with"], operand: JsonValue) -> ColumnElement[bool]:
     if site.field.type not in _TEXTS or not isinstance(operand, str):
         raise _wrong(site.field.name, f"{operator!r}, which is for texts")
+    try:
+        operand = read_text(operand)
+    except WrongValue as error:
+        raise _unfit(site.field, error) from None
     # Not LIKE: databases disagree on its case, and a text may hold its wildcards.
     if operator == "starts_with":
         return func.substr(site.column, 1, len(operand)) == operand
@@ -171,10 +180,14 @@ def _operand(site: _Site, operand: JsonValue) -> object:
     try:
         value = read_value(field, operand)
     except WrongValue as error:
-        raise StepError(f"filters: field {field.name!r} {error}", type="bad_filter") from None
+        raise _unfit(field, error) from None
     if field.type == "numeric" and site.sqlite:
         return decimal_key(str(json_value(field, value)))
     return value
+
+
+def _unfit(field: DataField, error: WrongValue) -> StepError:
+    return StepError(f"filters: field {field.name!r} {error}", type="bad_filter", detail={"field": field.name})
 
 
 def _wrong(field: str, what: str) -> StepError:

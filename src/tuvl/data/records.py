@@ -17,6 +17,9 @@ from tuvl.redaction import MASK
 from tuvl.spec.data import DataField
 from tuvl.values import JsonObject, JsonValue
 
+_MOST_DIGITS = 20
+"""Digits of a key that is a whole number: no database's has more."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
@@ -132,7 +135,8 @@ class Records:
         given: JsonValue = record_id
         if key.type in ("integer", "bigint", "smallint") and isinstance(record_id, str):
             # An id that came in an URL or a form is a text of digits.
-            given = int(record_id) if record_id.isascii() and record_id.isdecimal() else record_id
+            whole = record_id.isascii() and record_id.isdecimal() and len(record_id) <= _MOST_DIGITS
+            given = int(record_id) if whole else record_id
         try:
             value = read_value(key, given)
         except WrongValue as error:

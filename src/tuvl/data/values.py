@@ -44,7 +44,7 @@ def read_value(field: Field, value: JsonValue) -> object:
         return None
     match field.type:
         case "string" | "text" | "varchar":
-            return _text(value)
+            return read_text(value)
         case "enum":
             return _one_of(value, field.enum_values or ())
         case "integer" | "bigint" | "smallint":
@@ -93,12 +93,21 @@ def decimal_key(text: str | None) -> str | None:
     return "0" + "".join(str(9 - int(digit)) for digit in magnitude) + "~"
 
 
-def _text(value: JsonValue) -> str:
+def read_text(value: JsonValue) -> str:
+    """Return a text that a database takes; raises `WrongValue`."""
     if not isinstance(value, str):
         raise WrongValue("takes a text")
-    if "\x00" in value:
-        raise WrongValue("takes a text without NUL characters")
+    if not _storable(value):
+        raise WrongValue("takes a text without NUL characters and halves of characters")
     return value
+
+
+def _storable(text: str) -> bool:
+    """Tell whether a database takes a text: of the JSON texts those with NUL, or with half a character, it does not."""
+    return "\x00" not in text and not _HALVES.search(text)
+
+
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 def _whole(value: JsonValue, bound: int) -> int:
@@ -169,7 +178,12 @@ def _moment(text: str, *, zoned: bool) -> datetime:
     moment = datetime.fromisoformat(text)
     if (moment.tzinfo is not None) != zoned:
         raise WrongValue(_WANTED["timestamptz" if zoned else "timestamp"])
-    return moment
+    if not zoned:
+        return moment
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise WrongValue("takes a time from the year 1 to the year 9999, counted in UTC") from None
 
 
 _WANTED = {
@@ -186,18 +200,18 @@ def _json(value: JsonValue) -> JsonValue:
         clean = to_json(value)
     except NotJsonError as error:
         raise WrongValue(f"takes JSON; {error}") from None
-    if _holds_nul(clean):
-        raise WrongValue("takes JSON whose texts have no NUL characters")
+    if not _all_storable(clean):
+        raise WrongValue("takes JSON whose texts have no NUL characters and no halves of characters")
     return clean
 
 
-def _holds_nul(value: JsonValue) -> bool:
+def _all_storable(value: JsonValue) -> bool:
     match value:
         case str():
-            return "\x00" in value
+            return _storable(value)
         case list():
-            return any(map(_holds_nul, value))
+            return all(map(_all_storable, value))
         case dict():
-            return any("\x00" in key or _holds_nul(item) for key, item in value.items())
+            return all(_storable(key) and _all_storable(item) for key, item in value.items())
         case _:
-            return False
+            return True

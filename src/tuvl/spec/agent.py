@@ -217,7 +217,7 @@ class AutonomousAgent(Agent):
     dedup_within_turn: bool = False
     """Whether a call repeated in one reply is answered by a notice instead of being run."""
     arg_validation: Literal["strict", "lenient", "none"] = "strict"
-    """How arguments are held against `parameters`; `lenient` converts what the schema makes clear."""
+    """How arguments are held against `parameters`; `lenient` converts texts and numbers that the schema makes clear."""
     tool_error_policy: Literal["report", "fail"] = "report"
     """Whether a failed tool is reported to the model or ends the agent on `error`."""
     tool_result_max_chars: Count = 8000

@@ -24,6 +24,9 @@ from tuvl.spec.base import (
 from tuvl.spec.human import HumanStep as HumanStep  # every step class is to be had from here
 from tuvl.spec.step import BaseStep
 
+MOST_RECORDS = 1_000_000
+"""Most that a `limit` may say: a list of records becomes a part of the context, whole."""
+
 BUILT_IN_RUNNERS = ("set", "wait", "fail", "log")
 """Functional runners that come with tuvl; any other name is a node of the project."""
 
@@ -246,7 +249,7 @@ class ModelOpStep(BaseStep, Ruled):
     """Field → value that listed records must have; templates allowed."""
     include: Many[Text] = ()
     """Relations loaded with each record."""
-    limit: Count = 100
+    limit: Annotated[Count, Field(le=MOST_RECORDS)] = 100
     """Most records a list returns."""
     order_by: Text | Many[Text] | None = None
     """Field, or fields, to sort by; `-field` sorts downwards."""

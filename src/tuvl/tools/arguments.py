@@ -138,7 +138,10 @@ def _from_text(text: str, types: list[JsonValue], *, coerce: bool) -> JsonValue:
         return text
     kind = {dict: "object", list: "array", bool: "boolean", int: "integer", float: "number"}.get(type(decoded))
     if kind in ("object", "array"):
-        return decoded if kind in types else text
+        if kind not in types:
+            return text
+        log.info("read an argument that was encoded twice: %s in a string", kind)
+        return decoded
     if not coerce or kind is None or not (kind in types or (kind == "integer" and "number" in types)):
         return text
     log.info("coerced an argument from string to %s", kind)
