@@ -30,16 +30,16 @@ def untrusted_to_effects(taint: Taint, project: Surroundings) -> Iterator[Fault]
         if not tools:
             continue
         source = None if guards(step, "input", project) else taint.from_outside(place.index, injected(step))
-        reply = None if guards(step, "tools", project) else _replying(step, workflow, tools)
+        reply = None if guards(step, "tools", project) else _replying(step, workflow, project, tools)
         if source is None and reply is None:
             continue
         told.add(step.id)
         yield _fault(taint, place, tools, source, reply, follow=len(told) <= _MOST_WAYS)
 
 
-def _replying(step: StepView, workflow: WorkflowView, tools: list[ToolUse]) -> str | None:
+def _replying(step: StepView, workflow: WorkflowView, project: Surroundings, tools: list[ToolUse]) -> str | None:
     """The tool whose results are somebody else's text, beside the one that acts."""
-    for use in outside_tools(step, workflow):
+    for use in outside_tools(step, workflow, project):
         if any(tool.ref != use.ref for tool in tools):
             return use.ref
     return None
@@ -101,7 +101,7 @@ def untrusted_instructions(taint: Taint, *, certain: bool) -> Iterator[Fault]:
 
 def ungated_results(step: StepView, workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:
     """Tools whose results a model reads without a guardrail in between."""
-    names = [use.ref for use in outside_tools(step, workflow)]
+    names = [use.ref for use in outside_tools(step, workflow, project)]
     if step.mode != "autonomous" or not names or guards(step, "tools", project):
         return
     yield Fault(

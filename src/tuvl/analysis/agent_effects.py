@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from tuvl.analysis.effects import effects_of
+from tuvl.analysis.inside import acts
 from tuvl.analysis.parameters import ToolUse, argument_reads, tool_uses
 from tuvl.analysis.policy import asks_by_policy
 from tuvl.analysis.schema_facts import is_closed
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
+from tuvl.analysis.untrusted_sources import gives_outside_text
 from tuvl.http.url_parts import UrlSyntaxError, host_is_templated
 
 Site: TypeAlias = Literal["input", "tools", "output"]
@@ -65,7 +66,7 @@ def acting_tools(step: StepView, workflow: WorkflowView, project: Surroundings) 
         for use in tool_uses(step, workflow)
         if not is_approved(use, project)
         and _takes_free_text(use)
-        and (effects_of(use.step, project) == "write" or _chooses_host(use.step))
+        and (acts(use.step, project) or _chooses_host(use.step))
     ]
 
 
@@ -90,6 +91,6 @@ def _chooses_host(step: StepView) -> bool:
         return False
 
 
-def outside_tools(step: StepView, workflow: WorkflowView) -> Iterator[ToolUse]:
-    """Tools whose results are somebody else's text."""
-    return (use for use in tool_uses(step, workflow) if use.step.kind in OUTSIDE)
+def outside_tools(step: StepView, workflow: WorkflowView, project: Surroundings) -> Iterator[ToolUse]:
+    """Tools whose results are, or hold, somebody else's text."""
+    return (use for use in tool_uses(step, workflow) if gives_outside_text(use.step, project))

@@ -11,7 +11,8 @@ from tuvl.analysis.run_bounds import RunBounds
 from tuvl.analysis.steps import StepView, mapping
 from tuvl.values import number_text
 
-_LEAVE_OUT = "lower it, or leave it out"
+LEAVE_OUT = "lower it, or leave it out"
+"""What to do about a bound that another one, or the sum of all turns, makes pointless."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class InertBounds:
         yield from self._compaction()
 
     def _fault(
-        self, field: str, value: float, why: str, hint: str = _LEAVE_OUT, *, below: tuple[str, ...] = ()
+        self, field: str, value: float, why: str, hint: str = LEAVE_OUT, *, below: tuple[str, ...] = ()
     ) -> Fault:
         path = (*self.step.path, "agent", *below, field)
         place = self.step.agent if not below else mapping(self.step.agent.get(below[0]))
@@ -57,7 +58,7 @@ class InertBounds:
             return
         else:
             return
-        yield self._token_fault(budget, why, _LEAVE_OUT)
+        yield self._token_fault(budget, why, LEAVE_OUT)
 
     def _token_fault(self, budget: int, why: str, hint: str) -> Fault:
         return self._fault("token_budget", budget, why, hint)
@@ -97,7 +98,7 @@ class InertBounds:
                     (*use.path, "max_calls"),
                     f"`max_calls: {number_text(use.entry['max_calls'])}` of tool {use.ref!r} is never reached: "
                     f"step {self.step.id!r} makes {min(bounds)} calls at most",
-                    _LEAVE_OUT,
+                    LEAVE_OUT,
                 )
 
     def _failures(self) -> Iterator[Fault]:
@@ -133,7 +134,7 @@ class InertBounds:
                     (*use.path, "timeout_s"),
                     f"`timeout_s: {number_text(timeout)}` of tool {use.ref!r} is never reached: "
                     f"`{name}: {number_text(deadlines[name])}` ends step {self.step.id!r} before",
-                    _LEAVE_OUT,
+                    LEAVE_OUT,
                 )
 
     def _compaction(self) -> Iterator[Fault]:
@@ -144,3 +145,30 @@ class InertBounds:
             why = f"drops nothing: compaction begins at {trigger} percent and stops at {target}"
             value = target if field == "target_percent" else trigger
             yield self._fault(field, value, why, "let the target be lower than the trigger", below=("compaction",))
+
+
+def late_deadlines(step: StepView, run: RunBounds) -> Iterator[Fault]:
+    """Deadlines of a step, and of its call, that come after one that ends it before."""
+    if step.kind == "HumanInTheLoop":
+        return  # a run that waits for a person does not run
+    own = positive(step.data.get("timeout_s"))
+    if own is not None and run.timeout_s is not None and own > run.timeout_s:
+        yield _late(step, ("timeout_s",), "limits.timeout_s", run.timeout_s)
+    around = {"timeout_s": own, "limits.timeout_s": run.timeout_s}
+    deadlines = {name: deadline for name, deadline in around.items() if deadline is not None}
+    for block in ("http", "mcp"):
+        timeout = positive(step.get(block, "timeout"))
+        if timeout is not None and deadlines:
+            name = min(deadlines, key=lambda each: deadlines[each])
+            if timeout > deadlines[name]:
+                yield _late(step, (block, "timeout"), name, deadlines[name])
+
+
+def _late(step: StepView, inside: tuple[str, ...], name: str, deadline: float) -> Fault:
+    field, written = ".".join(inside), step.get(*inside)
+    shown = number_text(written) if isinstance(written, int | float) else "…"
+    return Fault(
+        (*step.path, *inside),
+        f"`{field}: {shown}` of step {step.id!r} is never reached: `{name}: {number_text(deadline)}` ends it before",
+        LEAVE_OUT,
+    )

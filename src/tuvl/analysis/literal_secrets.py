@@ -42,6 +42,7 @@ _NAMES = re.compile(
 _SCHEME = re.compile(r"^(?:bearer|basic|token|apikey)\s+", re.IGNORECASE)
 IN_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@{}$]*:([^/\s@{}$]+)@", re.IGNORECASE)
 """A URL with a password; the group is the password."""
+_QUERY = re.compile(r"[?&]([^=&#?]+)=([^&#]*)")
 _PLACEHOLDER = re.compile(
     r"your[-_ ]|change[-_ ]?me|example|placeholder|dummy|sample|redacted|replace[-_ ]|insert[-_ ]|todo"
     r"|not[-_ ]?(?:needed|used|required|set)|unused|no[-_]?key|\.\.\.|…|xxx|\*\*\*|<[^>]*>|^(.)\1+$",
@@ -111,12 +112,16 @@ def _by_place(part: _Part, value: str) -> str | None:
     in_url = IN_URL.search(value) if "://" in value else None
     if in_url is not None and not _is_placeholder(in_url[1]) and len(in_url[1]) >= 6:
         return "a URL with a password"
+    if "://" in value and any(names_a_credential(name) and _is_literal(given) for name, given in _QUERY.findall(value)):
+        return "a URL with a key or token"
     if not names_a_credential(part.name) and not _in_auth(part):
         return None
-    bare = _SCHEME.sub("", value.strip())
-    if "{{" in bare or "${" in bare or "\n" in bare or _is_placeholder(bare) or not looks_random(bare):
-        return None
-    return "what looks like a password or token"
+    return "what looks like a password or token" if _is_literal(_SCHEME.sub("", value.strip())) else None
+
+
+def _is_literal(text: str) -> bool:
+    """Whether a text is a credential, rather than a template, a variable or a word in its place."""
+    return not ("{{" in text or "${" in text or "\n" in text or _is_placeholder(text)) and looks_random(text)
 
 
 @lru_cache(maxsize=1024)

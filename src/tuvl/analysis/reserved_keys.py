@@ -48,7 +48,11 @@ def _names(step: StepView, workflow: WorkflowView, project: Surroundings) -> Ite
         case "ForEach":
             yield step.data.get("as"), (*path, "as"), False
             yield step.data.get("output_key"), (*path, "output_key"), False
-        case "Workflow" | "HumanInTheLoop":
+        case "Workflow":
+            for name in mapping(step.data.get("input")):
+                yield name, (*path, "input", name), True
+            yield step.data.get("output_key"), (*path, "output_key"), False
+        case "HumanInTheLoop":
             yield step.data.get("output_key"), (*path, "output_key"), False
         case "Agent":
             yield from _of_agent(step, workflow)

@@ -67,7 +67,7 @@ def _judge(read: KeyRead, place: Place, flow: KeyFlow, *, ways_left: int) -> Und
         return None  # the input may bring it, for all that is said of it
     if read.need == "listed" and (not never or not flow.input.listed or place.called):
         return None
-    if place.called and (read.key in _AROUND or never):
+    if place.called and (read.key in _AROUND or (never and not _is_body(place, flow))):
         return None  # arguments, and what neither a parameter nor any step supplies, are told elsewhere
     certain = never and read.need == "always" and flow.input.closed and not flow.open_at(place.index)
     way = flow.way_without(place.index, key) if ways_left > 0 and read.need != "listed" else None
@@ -76,6 +76,12 @@ def _judge(read: KeyRead, place: Place, flow: KeyFlow, *, ways_left: int) -> Und
         message += f": {shown(flow.graph, way)}"
     hint = _hint(read, place, flow, never=never, guess=ways_left > 0)
     return UndefinedKey(read.place, message, hint, certain and not place.called)
+
+
+def _is_body(place: Place, flow: KeyFlow) -> bool:
+    """Whether a list runs the step, and no agent does."""
+    roles = {each.role for each in flow.graph.routes.references if each.target == place.step.id}
+    return roles == {"ForEach body"}
 
 
 def _why(read: KeyRead, place: Place, flow: KeyFlow, *, never: bool) -> str:

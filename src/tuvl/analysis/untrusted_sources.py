@@ -4,13 +4,15 @@ Sources are the input, replies of APIs and MCP servers, the answers of models, a
 closed by their type (an enum, a number, a boolean, an anchored pattern) are clean.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from tuvl.analysis.exit_writes import response_keys
-from tuvl.analysis.key_reads import KeyRead
-from tuvl.analysis.references import tool_entries
+from tuvl.analysis.inside import Told, outside_text
+from tuvl.analysis.key_reads import KeyRead, key_reads
+from tuvl.analysis.parameters import tool_uses
 from tuvl.analysis.schema_facts import is_closed, lists_keys
 from tuvl.analysis.signals import BUILT_IN_NODES, outcomes
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
@@ -33,16 +35,27 @@ class Spill:
     """What is known of the parts of the value."""
 
 
+Gives = Callable[[str | None], bool]
+"""Tells of a workflow, by its name, whether it gives back text that came from outside in it."""
+
+
 def spills(
-    step: StepView, reads: tuple[KeyRead, ...], workflow: WorkflowView, project: Surroundings
+    step: StepView,
+    reads: tuple[KeyRead, ...],
+    workflow: WorkflowView,
+    project: Surroundings,
+    gives: Gives | None = None,
 ) -> Iterator[Spill]:
-    """Keys that may hold untrusted text once the step is done."""
+    """Keys that may hold untrusted text once the step is done; without `gives` the workflows inside are looked at."""
+    if gives is None:
+        gives = partial(_gives, project=project)
     match step.kind:
         case "APICall" | "MCP":
             for key in response_keys(mapping(step.data.get("response"))):
                 yield Spill(key, "reply")
         case "Agent":
             yield from _of_agent(step, workflow)
+            yield from _of_tools(step, workflow, project, gives)
         case "HumanInTheLoop":
             if _types_freely(step):
                 yield Spill(_named(step, "output_key"), "person")
@@ -50,9 +63,10 @@ def spills(
             if step.data.get("operation") in ("create", "update"):
                 yield Spill(_named(step, "output"), "copy", _shown(reads))
         case "Workflow":
-            yield Spill(_named(step, "output_key"), "copy", _shown(reads))
+            stranger = gives(text(step.data.get("workflow")))
+            yield Spill(_named(step, "output_key"), "reply" if stranger else "copy", _shown(reads))
         case "ForEach":
-            yield from _of_list(step, reads, workflow)
+            yield from _of_list(step, reads, workflow, gives)
         case "Functional":
             yield from _of_node(step, reads, project)
 
@@ -70,6 +84,17 @@ def _types_freely(step: StepView) -> bool:
     return not fields or any(mapping(each).get("type", "string") in _FREE_ANSWERS for each in fields)
 
 
+def _gives(name: str | None, project: Surroundings) -> bool:
+    """Whether a workflow gives back text that came from outside in it."""
+
+    def tells(step: StepView, view: WorkflowView, known: frozenset[str]) -> Iterator[Told]:
+        reads = tuple(key_reads(step, project))
+        for spill in spills(step, reads, view, project, lambda inner: inner in known):
+            yield Told(spill.key, spill.kind != "copy", tuple(path[0] for path in spill.sources))
+
+    return name is not None and outside_text(name, project, tells)
+
+
 def _of_agent(step: StepView, workflow: WorkflowView) -> Iterator[Spill]:
     outcome = mapping(step.agent.get("outcome"))
     schema = mapping(outcome.get("schema"))
@@ -83,21 +108,48 @@ def _of_agent(step: StepView, workflow: WorkflowView) -> Iterator[Spill]:
             target = renamed.get(field, field)
             if field != "outcome" and isinstance(target, str) and not is_closed(known.get(field)):
                 yield Spill(target, "answer", schema=mapping(known.get(field)) or None)
-    for _, ref, entry in tool_entries(step):
-        tool = workflow.by_id.get(ref)
-        if entry.get("writes_context") is True and tool is not None:
-            yield from (Spill(key, "reply") for key in response_keys(mapping(tool.data.get("response"))))
 
 
-def _of_list(step: StepView, reads: tuple[KeyRead, ...], workflow: WorkflowView) -> Iterator[Spill]:
+def _of_tools(step: StepView, workflow: WorkflowView, project: Surroundings, gives: Gives) -> Iterator[Spill]:
+    """What its tools write into the context: replies, and what the model gave them as arguments."""
+    for use in tool_uses(step, workflow):
+        if use.entry.get("writes_context") is not True or use.step.kind == "Agent":
+            continue
+        known = mapping(use.parameters.get("properties"))
+        free = {name for name in use.names if not is_closed(known.get(name))}
+        takes = bool(free) or not use.declared
+        for spill in spills(use.step, tuple(key_reads(use.step, project)), workflow, project, gives):
+            own_words = takes and (_is_node(use.step) or any(_is_argument(path, free) for path in spill.sources))
+            yield Spill(spill.key, "answer") if spill.kind == "copy" and own_words else spill
+
+
+def _is_node(step: StepView) -> bool:
+    """Whether it is Python of the project, which sees all arguments."""
+    return step.kind == "Functional" and text(step.data.get("runner")) not in BUILT_IN_NODES
+
+
+def _is_argument(path: tuple[str, ...], free: set[str]) -> bool:
+    return (path[1] in free if len(path) > 1 else True) if path[0] == "args" else path[0] in free
+
+
+def _of_list(step: StepView, reads: tuple[KeyRead, ...], workflow: WorkflowView, gives: Gives) -> Iterator[Spill]:
     body = workflow.by_id.get(text(step.data.get("step")) or "")
     key = _named(step, "output_key")
-    if body is not None and body.kind in ("APICall", "MCP"):
+    if body is not None and (body.kind in ("APICall", "MCP") or _runs_outside(body, gives)):
         yield Spill(key, "reply")
     elif body is not None and body.kind == "Agent" and not is_closed(mapping(body.agent.get("outcome")).get("schema")):
         yield Spill(key, "answer")
     else:
         yield Spill(key, "copy", _shown(reads))
+
+
+def _runs_outside(step: StepView, gives: Gives) -> bool:
+    return step.kind == "Workflow" and gives(text(step.data.get("workflow")))
+
+
+def gives_outside_text(step: StepView, project: Surroundings) -> bool:
+    """Whether what a step gives back is, or holds, somebody else's text."""
+    return step.kind in ("APICall", "MCP") or _runs_outside(step, partial(_gives, project=project))
 
 
 def _of_node(step: StepView, reads: tuple[KeyRead, ...], project: Surroundings) -> Iterator[Spill]:

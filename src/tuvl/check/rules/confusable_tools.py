@@ -17,7 +17,7 @@ LARGEST_PART = 10
 """The tools may take one tenth of the model's window."""
 CHARACTERS_A_TOKEN = 4
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w{2,}")
 _EMPTY_WORDS = frozenset({"a", "an", "and", "by", "for", "from", "in", "of", "on", "or", "the", "this", "to", "with"})
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from tuvl.analysis.envelope import agent_envelope
-from tuvl.analysis.inert_bounds import InertBounds
+from tuvl.analysis.inert_bounds import LEAVE_OUT, InertBounds, late_deadlines
 from tuvl.analysis.language_models import positive, whole
 from tuvl.analysis.measure import EXPECTED, PROVED
-from tuvl.analysis.run_bounds import run_bounds
+from tuvl.analysis.run_bounds import RunBounds, run_bounds
 from tuvl.analysis.run_paths import runs_all
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.check.finding import Finding, Severity
@@ -36,11 +36,15 @@ class InertBound(Rule):
             expected=agent_envelope(step, workflow, project, EXPECTED),
             run=run_bounds(workflow, project),
         )
+        needed = _needed(step, bounds.run) if project.strict else ()
         for fault in bounds.found():
-            yield self.finding(subject, fault.path, fault.message, hint=fault.hint)
+            hint = "lower it" if fault.path[-1] in needed and fault.hint == LEAVE_OUT else fault.hint
+            yield self.finding(subject, fault.path, fault.message, hint=hint)
 
     def visit_step(self, step: StepView, subject: Subject) -> Iterator[Finding]:
-        """Compare the bound of a list with how many steps the run may take."""
+        """Compare deadlines, and the bound of a list with how many steps the run may take."""
+        for fault in late_deadlines(step, run_bounds(subject.graph.workflow, subject.project)):
+            yield self.finding(subject, fault.path, fault.message, hint=fault.hint)
         most = whole(step.data.get("max_items"))
         if step.kind != "ForEach" or most is None:
             return
@@ -70,3 +74,13 @@ class InertBound(Rule):
             why = f"is never reached: all steps together cost ${dearest:.4g} at most"
             message = f"`limits.max_cost_usd: {number_text(limits['max_cost_usd'])}` {why}"
             yield self.finding(subject, ("spec", "limits", "max_cost_usd"), message, hint=hint)
+
+
+def _needed(step: StepView, run: RunBounds) -> list[str]:
+    """Bounds that a strict check asks for where neither the run nor the step has one of that kind (TV601)."""
+    around = {
+        "token_budget": run.max_tokens,
+        "cost_budget_usd": run.max_cost_usd,
+        "max_wall_clock_s": run.timeout_s or step.data.get("timeout_s"),
+    }
+    return [field for field, bound in around.items() if bound is None]

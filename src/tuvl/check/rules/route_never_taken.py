@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from tuvl.analysis.schema_facts import part_of
 from tuvl.analysis.signals import ABORTED, MAX_ITERATIONS, SignalSet
-from tuvl.analysis.steps import StepView
+from tuvl.analysis.steps import StepView, items, mapping, text
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
-from tuvl.spec.signals import RESERVED_EXITS
+from tuvl.spec.signals import DEFAULT, ERROR, RESERVED_EXITS
 from tuvl.suggest import certain, closest
 
 
@@ -24,6 +25,8 @@ class RouteNeverTaken(Rule):
     def visit_step(self, step: StepView, subject: Subject) -> Iterator[Finding]:
         """Hold the routes against the signals the step can return."""
         signals = subject.graph.signals.get(step.id)
+        if signals is not None and signals.open and step.kind == "Router":
+            signals = _matched(step, subject)
         if signals is None or signals.open or not step.routes:
             return
         spared = _spared(step)
@@ -37,6 +40,18 @@ class RouteNeverTaken(Rule):
                     at_key=True,
                     replacement=_meant(signal, signals, step),
                 )
+
+
+def _matched(step: StepView, subject: Subject) -> SignalSet | None:
+    """Signals of a router that matches a value of the input which `spec.input` lists; `None` for any other."""
+    path = (text(step.get("match", "field")) or "").split(".")
+    written = subject.step_keys
+    if written.open or path[0] in written.known:
+        return None
+    values = items(mapping(part_of(subject.graph.workflow.spec.get("input"), path)).get("enum"))
+    if not values or not all(isinstance(value, str) for value in values):
+        return None
+    return SignalSet(frozenset({*values, DEFAULT, ERROR}))
 
 
 def _meant(signal: str, signals: SignalSet, step: StepView) -> str | None:

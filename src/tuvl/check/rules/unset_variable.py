@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
-from tuvl.spec.variables import variables
+from tuvl.spec.variables import Variable, variables
 
 _CONFIGURATION = frozenset({"AgentModel", "DataSource", "ProjectConfig"})
 
@@ -21,11 +21,8 @@ class UnsetVariable(Rule):
     severity = Severity.NOTE
 
     def visit_document(self, subject: Subject) -> Iterator[Finding]:
-        """Hold the variables of a configuration document against the environment."""
-        data = subject.document.data
-        if subject.kind not in _CONFIGURATION and not _is_mcp(data):
-            return
-        for variable in variables(data):
+        """Hold the variables of configuration fields against the environment."""
+        for variable in _variables(subject):
             if variable.default is None and not subject.project.is_set(variable.name):
                 yield self.finding(
                     subject,
@@ -33,6 +30,16 @@ class UnsetVariable(Rule):
                     f"the environment variable {variable.name!r} is not set here",
                     hint=f"set it where the workflow runs, or give a default: `${{{variable.name}:…}}`",
                 )
+
+
+def _variables(subject: Subject) -> Iterator[Variable]:
+    data = subject.document.data
+    if subject.kind in _CONFIGURATION or _is_mcp(data):
+        yield from variables(data)
+    elif subject.workflow is not None:
+        for step in subject.workflow.steps:
+            if step.kind == "APICall":
+                yield from variables(step.get("http", "auth"), (*step.path, "http", "auth"))
 
 
 def _is_mcp(data: object) -> bool:

@@ -1,0 +1,105 @@
+"""What the workflows behind a step do: whether they change anything outside, and whether a stranger's text comes out.
+
+Both are asked of all steps of the workflow, and of those it runs in turn, in whatever order they run.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from tuvl.analysis.effects import effects_of
+from tuvl.analysis.references import step_references
+from tuvl.analysis.signals import BUILT_IN_NODES
+from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
+from tuvl.analysis.surroundings import Surroundings
+
+MOST = 50
+"""Workflows inside each other that are looked at; with more the answer is the careful one."""
+
+_ONLY_INSIDE = ("Agent", "ForEach", "HumanInTheLoop", "Router", "Response")
+"""Kinds of steps that change nothing outside by themselves; what they call are steps too."""
+
+
+def inside(name: str | None, project: Surroundings) -> list[WorkflowView] | None:
+    """A workflow and all that it runs; `None` when one is not there, or they are too many."""
+    waiting, found = [name], dict[str | None, WorkflowView]()
+    while waiting:
+        current = waiting.pop()
+        if current in found:
+            continue
+        document = project.workflow(current) if current else None
+        if document is None or len(found) == MOST:
+            return None
+        view = found[current] = WorkflowView(mapping(document.data))
+        waiting.extend(text(step.data.get("workflow")) for step in view.steps if step.kind == "Workflow")
+    return list(found.values())
+
+
+def acts(step: StepView, project: Surroundings) -> bool:
+    """Whether a step can change something outside the run; in doubt it can."""
+    declared = step.data.get("effects")
+    if declared in ("read", "write"):
+        return bool(declared == "write")
+    if step.kind == "Workflow":
+        views = inside(text(step.data.get("workflow")), project)
+        return views is None or any(_acts_itself(each, project) for view in views for each in view.steps)
+    return _acts_itself(step, project)
+
+
+def _acts_itself(step: StepView, project: Surroundings) -> bool:
+    if step.data.get("effects") == "read" or step.kind in _ONLY_INSIDE:
+        return False
+    if step.kind == "Workflow":
+        return bool(step.data.get("effects") == "write")
+    if step.kind == "Functional" and text(step.data.get("runner")) in BUILT_IN_NODES:
+        return bool(step.data.get("effects") == "write")
+    return effects_of(step, project) == "write"
+
+
+class Told(NamedTuple):
+    """What a step writes: a key, whether it holds a stranger's text, and the keys it is made of otherwise."""
+
+    key: str
+    stranger: bool
+    sources: tuple[str, ...]
+
+
+Tells = Callable[[StepView, WorkflowView, frozenset[str]], Iterator[Told]]
+"""Tells what a step writes; the names are those of the workflows whose output is known to hold such text."""
+
+
+def outside_text(name: str | None, project: Surroundings, tells: Tells) -> bool:
+    """Whether what a workflow gives back may hold text from outside, beside that of its own input."""
+    views = inside(name, project)
+    if views is None:
+        return False  # a mistake of the file, which is told
+    found: frozenset[str] = frozenset()
+    while True:
+        more = frozenset(view.name for view in views if view.name in found or _gives(view, found, tells))
+        if more == found:
+            return name in found
+        found = more
+
+
+def _gives(view: WorkflowView, known: frozenset[str], tells: Tells) -> bool:
+    routed = {target for step in view.steps for target in step.routes.values()}
+    only_called = {reference.target for reference in step_references(view)} - routed
+    written = [each for step in view.steps if step.id not in only_called for each in tells(step, view, known)]
+    dirty = {key for key, stranger, _ in written if stranger}
+    grows = True
+    while grows:
+        more = {key for key, _, sources in written if key not in dirty and not dirty.isdisjoint(sources)}
+        grows = bool(more)
+        dirty |= more
+    output = text(view.spec.get("output"))
+    shown = {output.split(".")[0]} if output else _answered(view)
+    return bool(dirty if shown is None else dirty & shown)
+
+
+def _answered(view: WorkflowView) -> set[str] | None:
+    """Keys that the Response steps of a workflow show; `None` where the whole context is the output."""
+    answers = [step for step in view.steps if step.kind == "Response"]
+    if not answers:
+        return None
+    paths = [step.data.get("source") for step in answers]
+    paths += [path for step in answers for path in mapping(step.data.get("mapping")).values()]
+    return {path.split(".")[0] for path in paths if isinstance(path, str)}
