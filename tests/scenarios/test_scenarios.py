@@ -384,3 +384,22 @@ def test_node_that_ignores_its_end_holds_up_no_other_scenario(tmp_path: Path) ->
     told = tuvl("test", cwd=tmp_path)
     assert (told.returncode, told.stderr) == (0, "2 scenarios: 2 passed\n")
     assert told.stdout.count("passed") == 2
+
+
+def test_scenario_that_fails_tells_the_error_of_its_run(tuvl_test: Command, tmp_path: Path) -> None:
+    replies = "  models: { default: { replies: [{ error: { type: server_error, message: down for a while } }] } }\n"
+    project(tmp_path, bad=replies + STUBS + "  expect: { signal: default, status: completed }\n")
+    told = tuvl_test()
+    assert told.code == 1
+    assert "    the run's error: step 'give_up': Nobody could help. (failed)\n" in told.out
+    (scenario,) = tuvl_test("--format", "json").json["scenarios"]
+    assert (scenario["error"]["type"], scenario["error"]["step"]) == ("failed", "give_up")
+    assert "the run's error: step 'give_up': Nobody could help." in tuvl_test("--format", "junit").out
+
+
+def test_scenario_that_took_too_long_says_so(tuvl_test: Command, tmp_path: Path) -> None:
+    slow = "  models: { default: { replies: [{ text: x, delay_s: 60 }] } }\n  timeout_s: 0.3\n"
+    project(tmp_path, slow=slow + STUBS + "  expect: { status: completed }\n")
+    told = tuvl_test()
+    assert told.code == 1
+    assert "did not finish within 0.3 s (timeout); the scenario's `timeout_s` says so" in told.out

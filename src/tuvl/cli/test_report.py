@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from tuvl.cli.render_junit import sound_xml
 from tuvl.cli.test_judged import judged_json, judged_lines, judged_suite, judged_summary
-from tuvl.cli.wording import count
+from tuvl.cli.wording import count, reason
 from tuvl.scenarios.coverage import Route, WorkflowCoverage, overall, percent
 from tuvl.scenarios.run import Outcome, Problem
 from tuvl.values import JsonObject, JsonValue, printable
@@ -46,12 +46,30 @@ def report_text(report: TestReport) -> str:
     lines: list[str] = []
     for outcome in report.outcomes:
         lines.append(f"{_LABELS[outcome.verdict]}  {outcome.file}:{outcome.line}: {outcome.name} ({outcome.workflow})")
-        for problem in outcome.problems:
-            lines += _problem_lines(problem)
+        lines += _told_lines(outcome)
     lines += judged_lines(report.outcomes)
     for coverage in report.coverages:
         lines += _coverage_lines(coverage)
     return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def _told_lines(outcome: Outcome) -> Iterator[str]:
+    for problem in outcome.problems:
+        yield from _problem_lines(problem)
+    why = _why(outcome)
+    if why is not None:
+        yield f"    the run's error: {why}"
+
+
+def _why(outcome: Outcome) -> str | None:
+    """Say what went wrong in the run of a scenario that failed, if anything did: often it explains the rest."""
+    result = outcome.result
+    compared = any(problem.expected is not None for problem in outcome.problems)  # others say why themselves
+    if outcome.verdict != "failed" or not compared or result is None or result.error is None:
+        return None
+    cut_off = result.error.type == "timeout" and result.error.detail.get("timeout_s") == outcome.timeout_s
+    by = "; the scenario's `timeout_s` says so" if cut_off else ""
+    return f"{reason({'error': result.error.to_json()})}{by}"
 
 
 def _problem_lines(problem: Problem) -> Iterator[str]:
@@ -120,6 +138,7 @@ def _outcome_json(outcome: Outcome) -> JsonObject:
         "signal": None if result is None else result.signal,
         "steps": None if result is None else [step.id for step in result.steps],
         "problems": problems,
+        "error": None if result is None or result.error is None else result.error.to_json(),
         "duration_ms": round(outcome.duration_ms, 3),
     }
 
@@ -157,8 +176,7 @@ def report_junit(report: TestReport) -> str:
             if outcome.verdict != "passed":
                 tag = "failure" if outcome.verdict == "failed" else "error"
                 told = ElementTree.SubElement(case, tag, message=sound_xml(outcome.problems[0].message))
-                lines = [line for problem in outcome.problems for line in _problem_lines(problem)]
-                told.text = sound_xml("\n".join(lines))
+                told.text = sound_xml("\n".join(_told_lines(outcome)))
     judged_suite(root, report.outcomes)
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'

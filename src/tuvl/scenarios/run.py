@@ -54,6 +54,8 @@ class Outcome:
     problems: tuple[Problem, ...] = ()
     result: RunResult | None = None
     duration_ms: float = 0.0
+    timeout_s: float | None = None
+    """How long the scenario lets its run take, in seconds."""
     judged: tuple[Judged, ...] = ()
     """What models said of the run; it is no part of the verdict."""
 
@@ -92,6 +94,7 @@ def run_scenario(
         problems=problems,
         result=result,
         duration_ms=duration_ms,
+        timeout_s=None if result is None else scenario.spec().timeout_s,
         judged=_judged(project, scenario, result, judges),
     )
 
