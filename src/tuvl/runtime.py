@@ -34,7 +34,7 @@ from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
 from tuvl.source.document import Document
-from tuvl.steps.base import StandIn
+from tuvl.steps.base import Oversight, StandIn
 from tuvl.tools.approval import Approvals, StandingAnswer
 from tuvl.values import JsonObject
 
@@ -131,6 +131,7 @@ class Engine:
             approvals=approvals or StandingAnswer(),
             counters=self.counters,
             stand_in=self._stand_in,
+            oversight_of=_oversight_of,
         )
         try:
             with noting() as left:
@@ -176,6 +177,14 @@ class Engine:
             replay=replay,
             known=self._project.presets,
         )
+
+
+def _oversight_of(plan: ExecutionPlan) -> Oversight | None:
+    if plan.supervisor is None:
+        return None
+    from tuvl.supervision.oversight import oversight_of  # most runs have no supervisor
+
+    return oversight_of(plan)
 
 
 def _saved(result: RunResult, recorder: Recorder) -> RunResult:
