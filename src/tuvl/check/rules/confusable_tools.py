@@ -17,7 +17,8 @@ LARGEST_PART = 10
 """The tools may take one tenth of the model's window."""
 CHARACTERS_A_TOKEN = 4
 
-_WORD = re.compile(r"\w{2,}")
+_WORD = re.compile(r"\w+")
+_POSSESSIVE = re.compile(r"['’]s\b")
 _EMPTY_WORDS = frozenset({"a", "an", "and", "by", "for", "from", "in", "of", "on", "or", "the", "this", "to", "with"})
 
 
@@ -97,4 +98,6 @@ def _look_alikes(uses: tuple[ToolUse, ...]) -> Iterator[tuple[ToolUse, ToolUse]]
 
 
 def _words(description: str) -> frozenset[str]:
-    return frozenset(word for word in _WORD.findall(description.lower()) if word not in _EMPTY_WORDS)
+    return frozenset(
+        word for word in _WORD.findall(_POSSESSIVE.sub("", description.lower())) if word not in _EMPTY_WORDS
+    )
