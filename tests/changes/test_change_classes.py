@@ -11,6 +11,7 @@ from tests.check.project_files import write
 from tuvl.changes.change import CODES, GRAVE, Change, ChangeClass
 from tuvl.changes.compare import compare
 from tuvl.changes.site import doc_of
+from tuvl.source.loading import load_data
 
 WORKFLOW = """\
 kind: Workflow
@@ -227,7 +228,9 @@ def test_order_of_keys_and_layout_are_cosmetic(tmp_path: Path) -> None:
 
     Backwards.add_representer(dict, turned)
     new = {
-        name: yaml.dump(yaml.safe_load(text), Dumper=Backwards, sort_keys=False) if name.endswith("yaml") else text
+        name: yaml.dump(load_data(text.encode(), name=name), Dumper=Backwards, sort_keys=False)
+        if name.endswith("yaml")
+        else text
         for name, text in FILES.items()
     }
     found = compared(tmp_path, FILES, new)

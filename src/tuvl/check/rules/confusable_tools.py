@@ -98,6 +98,5 @@ def _look_alikes(uses: tuple[ToolUse, ...]) -> Iterator[tuple[ToolUse, ToolUse]]
 
 
 def _words(description: str) -> frozenset[str]:
-    return frozenset(
-        word for word in _WORD.findall(_POSSESSIVE.sub("", description.lower())) if word not in _EMPTY_WORDS
-    )
+    said = _POSSESSIVE.sub("", description.lower())
+    return frozenset(word for word in _WORD.findall(said) if word not in _EMPTY_WORDS)
