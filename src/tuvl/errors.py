@@ -89,6 +89,7 @@ class ModelError(StepError):
     `type` is one of `timeout`, `connection`, `rate_limited`, `server_error`, `authentication`, `bad_request`,
     `context_overflow`, `bad_response`, `content_filter`, `script_exhausted`, `replay_mismatch`, `unknown`.
     `retry_after_s` is the provider's floor in seconds, when it named one; `status` the HTTP status, when there was one.
+    `sent` is false when the request is known not to have reached the provider.
     """
 
     def __init__(
@@ -100,8 +101,10 @@ class ModelError(StepError):
         status: int | None = None,
         retry_after_s: float | None = None,
         detail: Mapping[str, JsonValue] | None = None,
+        sent: bool = True,
     ) -> None:
         super().__init__(message, type=type, detail=detail)
+        self.sent = sent
         self.retryable = retryable
         self.status = status
         self.retry_after_s = retry_after_s

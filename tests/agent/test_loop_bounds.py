@@ -238,6 +238,17 @@ async def test_same_call_with_same_result_stops_at_the_bound():
     assert (ended.reason.type, loop.runner.turn) == ("repeated_calls", 3)
 
 
+@pytest.mark.parametrize("bound", [1, 2])
+async def test_the_number_of_repeated_calls_is_the_call_that_ends_the_agent(bound):
+    loop = Loop([ask(("lookup", {}, f"c{n}")) for n in range(3)], max_repeated_calls=bound)
+    ended = await loop.run()
+    assert (ended.reason.type, loop.runner.turn) == ("repeated_calls", bound)
+    assert ended.reason.message == (
+        "tool 'lookup' was called with the same arguments and gave the same result:"
+        f" max_repeated_calls: {bound} reached"
+    )
+
+
 async def test_polling_with_changing_results_is_not_a_repeat():
     counter = iter(range(10))
     loop = Loop(

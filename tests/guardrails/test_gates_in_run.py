@@ -332,7 +332,7 @@ async def test_a_judge_is_cut_off_by_an_abort(project):
     control.abort("enough")
     result = await running
     assert result.status == "aborted"
-    assert result.usage.llm_calls == 1
+    assert (result.usage.llm_calls, result.usage.estimated) == (2, True)  # the judge was asked, too
 
 
 # ---- json_schema ---------------------------------------------------------------------------------------------------

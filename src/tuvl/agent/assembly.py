@@ -22,6 +22,7 @@ from tuvl.clock import Clock
 from tuvl.control import RunControl
 from tuvl.events.types import EventBody, Heartbeat, ModelCallStarted
 from tuvl.llm.messages import ChatModel
+from tuvl.llm.meter import Meter
 from tuvl.llm.retrying import RetryingModel
 from tuvl.plan.model import CompactionPlan, ConcludePlan, ContextLimits, OutcomePlan, RetryPlan
 from tuvl.tools.toolbox import Toolbox
@@ -37,6 +38,8 @@ class ModelCalls:
     clock: Clock
     emit: Callable[[EventBody], None]
     turn: Callable[[], int]
+    meter: Meter
+    """Counts the attempts that gave no reply."""
 
     def around(
         self, model: ChatModel, *, observer: RequestObserver | None = None, reservation: WorkReservation | None = None
@@ -47,7 +50,14 @@ class ModelCalls:
         """
         if observer is not None:
             model = ObservedModel(inner=model, observer=observer)
-        model = RetryingModel(model, self.retry, timeout_s=self.timeout_s, clock=self.clock, on_attempt=self._attempted)
+        model = RetryingModel(
+            model,
+            self.retry,
+            timeout_s=self.timeout_s,
+            clock=self.clock,
+            on_attempt=self._attempted,
+            meter=self.meter,
+        )
         if self.heartbeat_s is not None:
             model = HeartbeatModel(inner=model, every_s=self.heartbeat_s, beat=self._beat, clock=self.clock)
         return model if reservation is None else ReservedModel(inner=model, reservation=reservation)

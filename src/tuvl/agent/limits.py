@@ -147,7 +147,8 @@ class Bounds:
             self._repeats[same] += 1
             if self._repeats[same] >= bound:
                 raise StepError(
-                    f"tool {call.name!r} was called {bound} times with the same arguments and the same result",
+                    f"tool {call.name!r} was called with the same arguments and gave the same result:"
+                    f" max_repeated_calls: {bound} reached",
                     type="repeated_calls",
                     detail={"limit": "max_repeated_calls", "bound": bound, "tool": call.name},
                 )

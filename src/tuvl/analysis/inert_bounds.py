@@ -29,6 +29,7 @@ class InertBounds:
         yield from self._tokens()
         yield from self._dollars()
         yield from self._calls()
+        yield from self._repeats()
         yield from self._failures()
         yield from self._deadlines()
         yield from self._compaction()
@@ -47,7 +48,7 @@ class InertBounds:
         budget = self.proved.fields.token_budget
         if budget is None:
             return
-        most, first = self.proved.unbudgeted.counted_total.value, self.expected.requests.fixed
+        most, first = self.proved.unbudgeted.total_tokens.value, self.expected.requests.fixed
         if self.run.max_tokens is not None and budget > self.run.max_tokens:
             why = f"is never reached: `{self.run.max_tokens_field}: {self.run.max_tokens}` ends the run before"
         elif most is not None and budget > most:
@@ -68,7 +69,7 @@ class InertBounds:
         budget, price = fields.cost_budget_usd, fields.model.input_price
         if budget is None:
             return
-        most = self.proved.unbudgeted.counted_cost.value
+        most = self.proved.unbudgeted.cost_usd.value
         first = None if price is None else price * self.expected.requests.fixed
         if self.run.max_cost_usd is not None and budget > self.run.max_cost_usd:
             limit = f"{self.run.max_cost_field}: {number_text(self.run.max_cost_usd)}"
@@ -100,6 +101,19 @@ class InertBounds:
                     f"step {self.step.id!r} makes {min(bounds)} calls at most",
                     LEAVE_OUT,
                 )
+
+    def _repeats(self) -> Iterator[Fault]:
+        bound, fields = whole(self.step.agent.get("max_repeated_calls")), self.proved.fields
+        most = self.proved.fields.max_tool_calls
+        if fields.max_calls_per_turn is not None:
+            of_turns = fields.max_calls_per_turn * fields.iterations
+            most = of_turns if most is None else min(most, of_turns)
+        if bound == 1:
+            why = "is reached at once: the first call of any tool ends the agent"
+            yield self._fault("max_repeated_calls", bound, why, "2 is the smallest number that lets a tool be called")
+        elif bound is not None and most is not None and bound > most:
+            why = f"is never reached: the agent makes {most} calls at most"
+            yield self._fault("max_repeated_calls", bound, why)
 
     def _failures(self) -> Iterator[Fault]:
         iterations = self.proved.fields.iterations

@@ -94,6 +94,7 @@ class AgentRun:
             clock=defined.clock,
             emit=self._emit,
             turn=lambda: runner.turn,
+            meter=bounds.meter,
         )
         gates: Gates = OpenGates() if defined.gates is None else GuestGates(defined.gates)
         assembly = Assembly(

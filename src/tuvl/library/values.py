@@ -21,7 +21,7 @@ class Limits(AgentLimits):
         max_tool_calls: Tool calls in all, unknown and repeated ones included.
         max_calls_per_turn: Calls in one reply; with more, none of them runs.
         max_consecutive_tool_failures: Replies in a row in which every call failed.
-        max_repeated_calls: How often the same call may give the same result.
+        max_repeated_calls: So many calls of one tool with the same arguments and the same result end the run.
         answer_retries: How often a bad final answer is sent back with a correction.
     """
 

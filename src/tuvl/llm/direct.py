@@ -111,7 +111,7 @@ class DirectModel:
             case "timeout":
                 return timeout_failure(self.name, None)
             case "connect" | "lost":
-                return connection_failure(self.name, fault.message)
+                return connection_failure(self.name, fault.message, sent=fault.kind == "lost")
             case "invalid_request" | "address_refused":
                 message = f"model {self.name!r}: {mask(fault.message)}; check api_base and api_key"
                 return ModelError(message, type="bad_request", retryable=False)

@@ -22,9 +22,18 @@ _OVERFLOW = re.compile(
 _RATE = re.compile(r"tokens per (?:minute|day|hour)|\b[TR]P[MD]\b|rate.?limit", re.IGNORECASE)
 
 
-def connection_failure(model: str, reason: str) -> ModelError:
-    """There was no whole reply."""
-    return ModelError(f"model {model!r}: {mask(reason)}", type="connection", retryable=True)
+_UNANSWERED = frozenset({"timeout", "connection", "bad_response", "content_filter", "unknown"})
+"""Failures after which nobody knows what the provider did; with any other it says that it did nothing."""
+
+
+def may_have_used(error: ModelError) -> bool:
+    """Whether a call that failed may have used tokens, and cost money, all the same."""
+    return error.sent and error.status in (None, 200) and error.type in _UNANSWERED
+
+
+def connection_failure(model: str, reason: str, *, sent: bool = True) -> ModelError:
+    """There was no whole reply; `sent` is false when there was not even a connection."""
+    return ModelError(f"model {model!r}: {mask(reason)}", type="connection", retryable=True, sent=sent)
 
 
 def timeout_failure(model: str, seconds: float | None) -> ModelError:

@@ -71,6 +71,9 @@ UNREADABLE = frozenset(
 )
 
 
+UNCONNECTED = frozenset({"ClientConnectorError", "ConnectError", "ConnectionRefusedError"})
+"""Those of them with which nothing was sent."""
+
 def retry_after(error: Exception, now: datetime) -> float | None:
     """Return the seconds that the provider asked to wait; `None` when it named none."""
     response = getattr(error, "response", None)

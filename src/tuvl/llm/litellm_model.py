@@ -19,6 +19,7 @@ from tuvl.llm.litellm_errors import (
     ANSWERED,
     ENDED_EARLY,
     NETWORK,
+    UNCONNECTED,
     UNREADABLE,
     causes,
     no_reply,
@@ -192,7 +193,9 @@ class LiteLLMModel:
             )
         if isinstance(status, int) and status >= 300 and (ANSWERED in chain or not chain.keys() & UNREADABLE):
             if ANSWERED not in chain and chain.keys() & NETWORK:
-                return connection_failure(self.name, "the connection to the provider failed")
+                return connection_failure(
+                    self.name, "the connection to the provider failed", sent=not chain.keys() & UNCONNECTED
+                )
             if ANSWERED not in chain and isinstance(error, litellm.Timeout):
                 return timeout_failure(self.name, None)
             return status_failure(self.name, status, text, retry_after_s=retry_after(error, self._clock.now()))

@@ -50,7 +50,9 @@ class Meter:
 
     def count_reply(self, request: ModelRequest, reply: ModelReply, price: Price | None) -> Usage:
         """Count one model call, once, and return what was counted."""
-        usage = self._used(request, reply)
+        return self._count(self._used(request, reply), price)
+
+    def _count(self, usage: Usage, price: Price | None) -> Usage:
         if usage.cost_usd is None and price is not None:
             usage = replace(usage, cost_usd=price.cost(usage))
         meter: Meter | None = self
@@ -66,6 +68,16 @@ class Meter:
                 meter.priced_cost_usd += usage.cost_usd
             meter = meter.parent
         return usage
+
+    def count_lost(self, request: ModelRequest, price: Price | None, *, heard: int = 0) -> Usage:
+        """Count one model call that was made and gave no reply: the provider may have worked, and may send a bill.
+
+        What it used is estimated from the request, and from the characters of a reply that were heard before it broke
+        off.
+        """
+        inputs, outputs = self._estimate_history(request), -(-heard // CHARACTERS_PER_TOKEN)
+        usage = Usage(input_tokens=inputs, output_tokens=outputs, total_tokens=inputs + outputs, estimated=True)
+        return self._count(usage, price)
 
     def _used(self, request: ModelRequest, reply: ModelReply) -> Usage:
         """Return what a call used: as reported, and where that says nothing, by estimate."""

@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 from tuvl.clock import Clock
 from tuvl.errors import ModelError
 from tuvl.llm.chat_span import chat_span, tell_reply
-from tuvl.llm.failures import timeout_failure
-from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price, Restarted
+from tuvl.llm.failures import may_have_used, timeout_failure
+from tuvl.llm.messages import ChatModel, Delta, DeltaSink, ModelReply, ModelRequest, Price, Restarted, TextPiece
+from tuvl.llm.meter import Meter
 from tuvl.llm.sound import sound_reply
 from tuvl.tracing import Span
 
@@ -49,8 +51,9 @@ class NeedsPreparation(Protocol):
 class RetryingModel:
     """Bounds each attempt, and repeats a failed one as its policy says; `Retry-After` is a floor of the wait.
 
-    Its replies are sound: see `llm.sound`.
-    Cancelling the caller cancels the attempt or the wait. The last error is the one that is raised.
+    Its replies are sound: see `llm.sound`. Cancelling the caller cancels the attempt or the wait. The last error is the
+    one that is raised. What attempts without a reply may have used is counted on `meter`; a reply is counted
+    by the caller.
     """
 
     def __init__(
@@ -61,12 +64,14 @@ class RetryingModel:
         timeout_s: float | None,
         clock: Clock,
         on_attempt: Callable[[int], None] | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self._model = model
         self._policy = policy
         self._timeout_s = timeout_s
         self._clock = clock
         self._on_attempt = on_attempt
+        self._meter = meter
         self._prepare = model.prepare if isinstance(model, NeedsPreparation) else None
 
     @property
@@ -110,6 +115,20 @@ class RetryingModel:
         await self._model.aclose()
 
     async def _attempt(self, request: ModelRequest) -> ModelReply:
+        if self._meter is None:
+            return await self._in_time(request)
+        heard = _Heard(request.on_delta)
+        try:
+            return await self._in_time(request if request.on_delta is None else replace(request, on_delta=heard))
+        except ModelError as error:
+            if may_have_used(error):
+                self._meter.count_lost(request, self.price, heard=heard.characters)
+            raise
+        except asyncio.CancelledError:
+            self._meter.count_lost(request, self.price, heard=heard.characters)
+            raise
+
+    async def _in_time(self, request: ModelRequest) -> ModelReply:
         timer = asyncio.timeout(self._timeout_s)
         try:
             async with timer:
@@ -126,3 +145,17 @@ class RetryingModel:
         # The exponent is bounded: a thousand attempts must not overflow a float.
         backoff = self._policy.backoff_s * 2.0 ** min(attempt - 1, 30)
         return min(max(backoff, floor), self._policy.max_backoff_s)
+
+
+class _Heard:
+    """Counts the characters of a reply on their way to its sink."""
+
+    def __init__(self, sink: DeltaSink | None) -> None:
+        self.characters = 0
+        self._sink = sink
+
+    async def __call__(self, delta: Delta) -> None:
+        if isinstance(delta, TextPiece):
+            self.characters += len(delta.text)
+        if self._sink is not None:
+            await self._sink(delta)

@@ -211,7 +211,7 @@ class AutonomousAgent(Agent):
     max_consecutive_tool_failures: Count | None = None
     """Replies in a row in which every call failed; `null` is off."""
     max_repeated_calls: Count | None = None
-    """How often the same call may give the same result; `null` is off."""
+    """So many calls of one tool with the same arguments and the same result end the agent; `null` is off."""
     tool_concurrency: Count = 1
     """How many calls of one reply run at once; steps that write stay serial among themselves."""
     dedup_within_turn: bool = False

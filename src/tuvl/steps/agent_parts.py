@@ -63,6 +63,7 @@ class AgentParts:
             turn=self.turn,
         )
         return calls.around(
+            meter=self.bounds.meter,
             services.model_for(plan), observer=self._observer(plan.name), reservation=self._reservation(plan.name)
         )
 

@@ -52,7 +52,7 @@ class LoopJudge:
     ) -> "LoopJudge":
         """Make a judge that is asked for at most `timeout_s` an attempt; raises `StepError` for an unknown price."""
         bounds.require_price(model)
-        asked = RetryingModel(model, RETRY, timeout_s=timeout_s, clock=clock)
+        asked = RetryingModel(model, RETRY, timeout_s=timeout_s, clock=clock, meter=Meter(parent=bounds.meter))
         return cls(plan, asked, bounds, ledger, clock)
 
     def is_due(self, iterations: int) -> bool:

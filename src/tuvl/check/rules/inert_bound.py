@@ -64,7 +64,7 @@ class InertBound(Rule):
         if (tokens is None and cost is None) or not runs_all(subject.graph):
             return
         steps = subject.worst_case.proved.unlimited
-        most, dearest = steps.counted_total.value, steps.counted_cost.value
+        most, dearest = steps.total_tokens.value, steps.cost_usd.value
         hint = "lower it, or leave it out"
         if tokens is not None and most is not None and tokens > most:
             why = f"is never reached: all steps together use {most:,.0f} tokens at most"

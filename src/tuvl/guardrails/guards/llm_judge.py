@@ -53,7 +53,11 @@ class LlmJudge:
     def of(cls, plan: LlmJudgeGuard, services: GuardServices, post: Post) -> "LlmJudge":
         """Make the judge of one agent run; raises `ConfigError` when its model cannot be made."""
         model = RetryingModel(
-            services.model_for(plan.model), RETRY, timeout_s=services.judge_timeout_s, clock=services.clock
+            services.model_for(plan.model),
+            RETRY,
+            timeout_s=services.judge_timeout_s,
+            clock=services.clock,
+            meter=Meter(parent=services.meter),
         )
         criteria = plan.criteria.render_text(services.values).strip()
         return cls(model, criteria, plan.on_judge_error, services, post)
