@@ -73,11 +73,15 @@ def outside_text(name: str | None, project: Surroundings, tells: Tells) -> bool:
     if views is None:
         return False  # a mistake of the file, which is told
     found: frozenset[str] = frozenset()
+    left = views[::-1]  # those that are called before those that call them, where they stand in a row
     while True:
-        more = frozenset(view.name for view in views if view.name in found or _gives(view, found, tells))
-        if more == found:
+        before = len(found)
+        for view in left:
+            if _gives(view, found, tells):
+                found |= {view.name}
+        left = [view for view in left if view.name not in found]
+        if len(found) == before or not left:
             return name in found
-        found = more
 
 
 def _gives(view: WorkflowView, known: frozenset[str], tells: Tells) -> bool:
