@@ -61,9 +61,9 @@ class AgentParts:
             clock=services.clock,
             emit=self.emit,
             turn=self.turn,
+            meter=self.bounds.meter,
         )
         return calls.around(
-            meter=self.bounds.meter,
             services.model_for(plan), observer=self._observer(plan.name), reservation=self._reservation(plan.name)
         )
 
