@@ -63,6 +63,9 @@ NETWORK = frozenset(
     }
 )
 
+UNCONNECTED = frozenset({"ClientConnectorError", "ConnectError", "ConnectionRefusedError"})
+"""Those of them with which nothing was sent."""
+
 ENDED_EARLY = "Stream ended before a finish_reason"
 """How LiteLLM says that a stream broke off without an error."""
 
@@ -70,9 +73,6 @@ UNREADABLE = frozenset(
     {"AttributeError", "IndexError", "JSONDecodeError", "KeyError", "TypeError", "ValidationError", "ValueError"}
 )
 
-
-UNCONNECTED = frozenset({"ClientConnectorError", "ConnectError", "ConnectionRefusedError"})
-"""Those of them with which nothing was sent."""
 
 def retry_after(error: Exception, now: datetime) -> float | None:
     """Return the seconds that the provider asked to wait; `None` when it named none."""
