@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -35,6 +36,7 @@ from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
 from tuvl.source.document import Document
 from tuvl.steps.base import Oversight, StandIn
+from tuvl.supervision.runs import Registry, RunInfo
 from tuvl.tools.approval import Approvals, StandingAnswer
 from tuvl.values import JsonObject
 
@@ -54,6 +56,7 @@ class Engine:
         clock: Clock | None = None,
         chat_models: Callable[[ModelPlan], ChatModel | None] | None = None,
         stand_in: StandIn | None = None,
+        registry: Registry | None = None,
     ) -> None:
         """Wire an engine; nothing is opened before the first run.
 
@@ -67,6 +70,7 @@ class Engine:
             clock: Time; the real one unless a test holds the hands.
             chat_models: Gives models in place of presets and providers; for `None` the model is made as ever.
             stand_in: Gives results in place of the work of steps; for `None` the step works as ever.
+            registry: Lets runs that are on record be seen and controlled from other processes; closed with the engine.
         """
         self._project = project
         self._settings = settings
@@ -81,7 +85,9 @@ class Engine:
         self.counters = Counters()
         """What was counted over all runs."""
         self._data = DataAccess(environ, lambda: node_source(project))
-        self._store = StoreAccess(str(project.state_root), settings.database_url)
+        self._registry = registry
+        own = StoreAccess(str(project.state_root), settings.database_url)
+        self._store = own if registry is None else registry.access
 
     def plan(self, workflow: Document) -> ExecutionPlan:
         """Compile a workflow; raises `ConfigError` for every mistake that `tuvl validate` calls an error."""
@@ -134,7 +140,7 @@ class Engine:
             oversight_of=_oversight_of,
         )
         try:
-            with noting() as left:
+            with noting() as left, self._registered(plan, run_id, ports.control, principal):
                 result = await run_plan(plan, input, ports, run_id=run_id, timeout_s=timeout_s, trace=trace)
             result = replace(result, warnings=(*result.warnings, *left))
             result = await kept(masked(result, data.secure), records, wanted=keeps_records(plan))
@@ -145,9 +151,26 @@ class Engine:
             await fanout.aclose()
         return result if recorder is None else _saved(result, recorder)
 
+    def _registered(
+        self, plan: ExecutionPlan, run_id: str, control: RunControl, principal: Principal
+    ) -> AbstractContextManager[None]:
+        if self._registry is None or not (self._registry.every_run or keeps_records(plan)):
+            return nullcontext()
+        info = RunInfo(
+            run_id=run_id,
+            workflow=plan.workflow,
+            schema_version=plan.schema_version,
+            principal=principal.id,
+            tenant=principal.tenant,
+            started_at=self._clock.now(),
+        )
+        return self._registry.register(run_id, control, info)
+
     async def aclose(self) -> None:
         """Let go of connections."""
         await self._data.aclose()
+        if self._registry is not None:
+            await self._registry.aclose()
         await self._store.aclose()
         await self._http.aclose()
         await close_connections()

@@ -33,6 +33,10 @@ Transaction: TypeAlias = Callable[[], AbstractAsyncContextManager[AsyncConnectio
 Reading: TypeAlias = Callable[[Select[tuple[object, ...]]], Awaitable[Sequence[Row[tuple[object, ...]]]]]
 
 
+FORGOTTEN_S = 7 * 24 * 3600.0
+"""Seconds after which a run whose process died is taken off the list."""
+
+
 class ControlStore:
     """Live runs, what they are told, and what was done to them. Every method raises `StepError` when it cannot."""
 
@@ -59,6 +63,8 @@ class ControlStore:
                 void = {"outcome": "void", "note": "the run ended before it was read"}
                 await connection.execute(update(directives).where(unread).values(void))
             if begun:
+                # What a process left that died long ago, and nobody went on with, is no news to anybody any more.
+                await connection.execute(delete(live_runs).where(live_runs.c.beat_at < self._now() - FORGOTTEN_S))
                 # A run that another process had begun, and that goes on here, is this one's from now on.
                 ids = [row.run_id for row in begun]
                 await connection.execute(delete(live_runs).where(live_runs.c.run_id.in_(ids)))
