@@ -46,6 +46,32 @@ def test_kind_of_another_tool_is_passed_over_on_a_walk_and_an_error_when_named(h
     assert said(check_paths([Path("ci.yaml")])) == ["ci.yaml:1 TV104"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        DEPLOYMENT,
+        "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: { name: x }\nspec: { entrypoint: main }\n",
+        "apiVersion: v1\nkind: Artifact\nmetadata: { name: x }\nspec: { type: prompt }\n",
+        "kind: pipeline\nmetadata: { name: x }\n",
+        "kind: pipeline\nname: x\nenabled: true\n",
+    ],
+)
+def test_documents_of_another_tool_may_share_a_name(here: Path, text: str) -> None:
+    write(here, {"w.yaml": workflow(), "base/x.yaml": text, "prod/x.yaml": text, "both.yaml": f"{text}---\n{text}"})
+    report = check_paths([here])
+    assert said(report) == []
+    assert report.files == 1
+
+
+def test_document_of_another_tool_does_not_take_the_name_of_one_of_ours(here: Path) -> None:
+    argo = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: { name: greet }\nspec: {}\n"
+    write(here, {"a.yaml": argo, "w.yaml": workflow()})
+    assert said(check_paths([here])) == []
+    found = ProjectIndex(here).workflow("greet")
+    assert found is not None
+    assert found.file == "w.yaml"
+
+
 def test_empty_file_on_a_walk_is_a_warning(here: Path) -> None:
     write(here, {"w.yaml": workflow(), "e.yaml": "", "c.yaml": "# later\n"})
     assert said(check_paths([here])) == ["c.yaml:1 TV005", "e.yaml:1 TV005"]

@@ -104,3 +104,12 @@ def test_folder_that_cannot_be_listed_is_told_and_the_walk_goes_on(tmp_path: Pat
     assert [error.filename for error in told] == [str(tmp_path / "nowhere")]
     with pytest.raises(FileNotFoundError):
         list(walk(tmp_path / "nowhere"))
+
+
+def test_walk_leaves_out_what_a_release_wrote_and_takes_what_else_is_there(tmp_path: Path) -> None:
+    files = ("compose.yaml", "kubernetes.yaml", "mine.yaml")
+    make(tmp_path, *(f"{folder}/{name}" for folder in ("dist", "other") for name in files))
+    (tmp_path / "dist" / "ship.json").write_text('{\n  "format": "tuvl-ship",\n', encoding="utf-8")
+    (tmp_path / "other" / "ship.json").write_text('{ "speed": 20 }', encoding="utf-8")
+    found = [name for name in names(tmp_path, walk(tmp_path)) if not name.endswith(".json")]
+    assert found == ["dist/mine.yaml", *(f"other/{name}" for name in files)]

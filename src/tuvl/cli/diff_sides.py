@@ -11,6 +11,7 @@ from tuvl.changes.site import Doc, Side, doc_of
 from tuvl.cli.git import GitError, commit_of, git
 from tuvl.cli.git_tree import Tree, lay_down, read_tree
 from tuvl.errors import UsageError
+from tuvl.project.hiding import is_foreign
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import absolute, find_root, walk
 from tuvl.project.loading import LoadedFile, display_name
@@ -150,5 +151,5 @@ def _in_folder(index: ProjectIndex, folder: Path) -> Iterator[LoadedFile]:
 def _documents(side: Side, files: list[LoadedFile]) -> Iterator[Doc]:
     for loaded in files:
         for document in loaded.documents:
-            if loaded.prose is not None or document.kind in KINDS:
+            if loaded.prose is not None or (document.kind in KINDS and not is_foreign(document)):
                 yield doc_of(side, document)

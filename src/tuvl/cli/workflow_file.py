@@ -6,6 +6,7 @@ from pathlib import Path
 from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.analysis.surroundings import hidden
 from tuvl.errors import UsageError
+from tuvl.project.hiding import is_foreign
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
 from tuvl.project.loading import LoadedFile
@@ -70,7 +71,7 @@ def _in_file(path: Path, project: ProjectIndex) -> Located:
 
 
 def _workflows(loaded: LoadedFile) -> list[Document]:
-    return [document for document in loaded.documents if document.kind == "Workflow"]
+    return [document for document in loaded.documents if document.kind == "Workflow" and not is_foreign(document)]
 
 
 def _by_name(name: str, project: ProjectIndex) -> Located:

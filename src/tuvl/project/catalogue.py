@@ -10,9 +10,11 @@ from typing import Any, TypeAlias
 from tuvl.analysis.references import artifact_references
 from tuvl.analysis.steps import mapping, text
 from tuvl.artifacts.reference import ArtifactRef
+from tuvl.project.hiding import is_foreign
 from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document
 from tuvl.source.place import Range
+from tuvl.spec.schema_files import KINDS
 from tuvl.values import KeyPath
 
 Key: TypeAlias = tuple[str, str, str]
@@ -36,10 +38,10 @@ class Entry:
     file: str
     """How messages call the file."""
     kind: str | None
-    """`None` for prose, and for a document without one."""
+    """`None` for prose, and for a document whose kind is none of ours, or that is of another tool."""
     name: str | None
     key: Key | None
-    """`None` for what has no name, and for what is switched off."""
+    """`None` for what has no name, what is switched off, and what is of another tool."""
     path: KeyPath
     """Key path of the name."""
     place: Range
@@ -66,19 +68,20 @@ def _entry(document: Document, first: dict[Key, Range], *, prose: bool) -> Entry
     path: KeyPath = ("name",) if prose else ("metadata", "name")
     place = document.locate(path)
     key = None
-    if name is not None and enabled and (prose or document.kind is not None):
+    ours = prose or (document.kind in KINDS and not is_foreign(document))
+    if name is not None and enabled and ours:
         key = _key(document.kind, name, head)
     before = place if key is None else first.setdefault(key, place)
     return Entry(
         file=document.file,
-        kind=document.kind,
+        kind=document.kind if ours else None,
         name=name,
         key=key,
         path=path,
         place=place,
         enabled=enabled,
         first=None if before is place else before,
-        trigger=_trigger(document) if document.kind == "Workflow" else None,
+        trigger=_trigger(document) if ours and document.kind == "Workflow" else None,
         artifacts=frozenset(_artifacts(data, document.kind)),
     )
 

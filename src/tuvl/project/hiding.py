@@ -24,6 +24,11 @@ class Hiding:
     """`None` when it cannot be read at all."""
 
 
+def is_foreign(document: Document) -> bool:
+    """Whether a document says that it belongs to another tool, whatever its kind."""
+    return isinstance(document.data, dict) and FOREIGN in document.data
+
+
 def is_foreign_text(loaded: LoadedFile) -> bool:
     """Whether a file that could not be parsed says that it belongs to something else."""
     return _FOREIGN_LINE.search(loaded.text) is not None

@@ -12,7 +12,7 @@ from tuvl.artifacts.registry import ArtifactRegistry, ArtifactView, prose_artifa
 from tuvl.errors import UsageError
 from tuvl.project.catalogue import Entry, entries_of
 from tuvl.project.configuration import KIND, ConfigFault, configuration_faults, configurations
-from tuvl.project.hiding import Hiding, may_hide, may_mention
+from tuvl.project.hiding import Hiding, is_foreign, may_hide, may_mention
 from tuvl.project.layout import PROJECT_FILE, absolute, is_prose, walk
 from tuvl.project.loading import LoadedFile, display_name, parse_markdown, parse_yaml, read_file
 from tuvl.project.pyproject import ToolTable, read_tool_table
@@ -342,7 +342,7 @@ class ProjectIndex:
                 view: ArtifactView | None = None
                 if loaded.prose is not None:
                     view = prose_artifact(document, body=loaded.prose.body, body_line=loaded.prose.body_line)
-                elif document.kind == "Artifact":
+                elif document.kind == "Artifact" and not is_foreign(document):
                     view = structured_artifact(document)
                 if view is not None:
                     yield view
@@ -386,7 +386,8 @@ def _declared_twice(first: "NodeFacts", second: "NodeFacts") -> "NodeProblem":
 
 
 def _is_enabled(document: Document, kind: str) -> bool:
-    return document.kind == kind and _mapping(document.data).get("enabled", True) is not False
+    switched_off = _mapping(document.data).get("enabled", True) is False
+    return document.kind == kind and not switched_off and not is_foreign(document)
 
 
 def _name(document: Document) -> str | None:

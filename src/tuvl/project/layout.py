@@ -18,6 +18,13 @@ FOLDERS = ("workflows", "artifacts", "llms", "models", "datasources", "nodes", "
 YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 PROSE_SUFFIX = ".md"
 
+RELEASE_RECORD = "ship.json"
+"""What `tuvl ship` leaves beside the files of a release."""
+RELEASE_FORMAT = "tuvl-ship"
+"""What its `format` says."""
+_OF_A_RELEASE = frozenset({"compose.yaml", "kubernetes.yaml"})
+"""YAML files of a release: written from the documents of a project, and none of them."""
+
 MOST_BEHIND_LINKS = 10_000
 """Folders that links may lead to: a link into the system's own folders must not take a walk through all of them."""
 
@@ -84,7 +91,8 @@ def walk(top: Path, *, prose: Path | None = None, on_error: Callable[[OSError], 
     """Yield the files below a folder that may hold documents, in a fixed order.
 
     Those are YAML files anywhere, and markdown files below `prose` (default `<top>/artifacts`). Left out are
-    dot-folders, virtual environments, `node_modules`, and folders that are projects of their own. Links to folders
+    dot-folders, virtual environments, `node_modules`, folders that are projects of their own, and what `tuvl ship`
+    wrote. Links to folders
     are followed, each real folder once, those that `top` itself lies in excluded. A folder that cannot be listed goes
     to `on_error`, which raises by default.
     """
@@ -92,10 +100,24 @@ def walk(top: Path, *, prose: Path | None = None, on_error: Callable[[OSError], 
     prose_root = str(prose or root / "artifacts")
     for folder, entries in _folders(root, on_error):
         in_prose = folder == prose_root or folder.startswith(prose_root + os.sep)
+        is_release = _is_release(folder, entries)
         for entry in entries:
+            if is_release and entry.name in _OF_A_RELEASE:
+                continue
             suffix = os.path.splitext(entry.name)[1].lower()
             if (suffix in YAML_SUFFIXES or (in_prose and suffix == PROSE_SUFFIX)) and _is_file(entry):
                 yield Path(entry.path)
+
+
+def _is_release(folder: str, entries: "list[os.DirEntry[str]]") -> bool:
+    """Whether `tuvl ship` has written into a folder. Its other files may be of the project all the same."""
+    if not any(entry.name == RELEASE_RECORD and _is_file(entry) for entry in entries):
+        return False
+    try:
+        with open(os.path.join(folder, RELEASE_RECORD), "rb") as stream:
+            return f'"format": "{RELEASE_FORMAT}"'.encode() in stream.read(200)
+    except OSError:
+        return False
 
 
 def nested_projects(top: Path, *, on_error: Callable[[OSError], None] = fail) -> Iterator[Path]:
