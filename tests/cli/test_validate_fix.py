@@ -1,6 +1,7 @@
 """`tuvl validate --fix`: mends what is certain, and nothing else."""
 
 import json
+import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -188,9 +189,20 @@ def test_mending_twice_is_mending_once(tmp_path: Path, data: st.DataObject) -> N
         def check(stand_ins: Mapping[Path, bytes]) -> Report:
             return check_paths([tmp_path], project=tmp_path, stand_ins=stand_ins)
 
-        return fix(check)
+        return fix(check, Path)
 
     first = mend(text.encode())
     after = first.files[path][1] if first.files else text.encode()
     assert mend(after).files == {}
     assert path.read_bytes() == after
+
+
+def test_file_whose_name_is_no_text_is_mended_and_named_without_what_a_terminal_obeys(tmp_path: Path) -> None:
+    project(tmp_path, MENDED)
+    name = os.fsdecode(b"b\xff\x1b[31m.yaml")
+    (tmp_path / name).write_text(MISSPELT.replace("name: greet", "name: other"), encoding="utf-8")
+    ended = tuvl("validate", "--fix", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / name).read_text(encoding="utf-8") == MENDED.replace("name: greet", "name: other")
+    assert "--- b\\xff\\x1b[31m.yaml\n" in ended.stdout
+    assert "\x1b" not in ended.stdout + ended.stderr

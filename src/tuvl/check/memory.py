@@ -244,7 +244,7 @@ def _write(file: Path, text: str) -> None:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_ours(file.parent):
             return
-        write_whole(file, text)
+        write_whole(file, text, within=file.parent)
         for old in sorted(file.parent.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)[:-MOST_REPORTS]:
             old.unlink(missing_ok=True)
     except OSError:

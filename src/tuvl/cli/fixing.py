@@ -10,10 +10,11 @@ from pathlib import Path
 from tuvl.check.finding import Finding, Report
 from tuvl.errors import UsageError
 from tuvl.files import write_whole
-from tuvl.project.layout import YAML_SUFFIXES, absolute, is_prose
+from tuvl.project.layout import YAML_SUFFIXES, find_root, is_prose
 from tuvl.project.loading import display_name
 from tuvl.source.place import Position, Range
 from tuvl.source.rewrite import Replacement, rewrite
+from tuvl.values import printable
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -33,15 +34,18 @@ class Fixed:
     """How many findings were mended."""
 
 
-def fix(check: Callable[[Mapping[Path, bytes]], Report]) -> Fixed:
-    """Mend in memory until nothing is left that can be; `check` takes what to read in place of files."""
+def fix(check: Callable[[Mapping[Path, bytes]], Report], path_of: Callable[[str], Path]) -> Fixed:
+    """Mend in memory until nothing is left that can be.
+
+    `check` takes what to read in place of files, `path_of` finds the file that findings call so.
+    """
     before: dict[Path, bytes] = {}
     now: dict[Path, bytes] = {}
     count = 0
     report = check(now)
     for _ in range(MOST_ROUNDS):
         made = 0
-        for path, replacements in _by_file(report).items():
+        for path, replacements in _by_file(report, path_of).items():
             raw = now[path] if path in now else _read(path)
             mended, number = rewrite(raw, replacements, prose=is_prose(path))
             if mended != raw:
@@ -56,10 +60,10 @@ def fix(check: Callable[[Mapping[Path, bytes]], Report]) -> Fixed:
     return Fixed(report=report, files=files, count=count)
 
 
-def _by_file(report: Report) -> Mapping[Path, list[Replacement]]:
+def _by_file(report: Report, path_of: Callable[[str], Path]) -> Mapping[Path, list[Replacement]]:
     found: dict[Path, list[Replacement]] = {}
     for finding in report.findings:
-        path = absolute(Path(finding.file))
+        path = path_of(finding.file)
         if finding.replacement is not None and (path.suffix.lower() in YAML_SUFFIXES or is_prose(path)):
             found.setdefault(path, []).append(Replacement(place=_place(finding), new=finding.replacement))
     return found
@@ -80,7 +84,9 @@ def _read(path: Path) -> bytes:
 
 def diff_text(fixed: Fixed) -> str:
     """Write what changes as a unified diff; empty when nothing does."""
-    return "".join(line for path, (old, new) in fixed.files.items() for line in _diff(display_name(path), old, new))
+    return "".join(
+        line for path, (old, new) in fixed.files.items() for line in _diff(printable(display_name(path)), old, new)
+    )
 
 
 def _diff(name: str, old: bytes, new: bytes) -> Iterator[str]:
@@ -98,11 +104,11 @@ def write_fixed(fixed: Fixed) -> bool:
     for path, (_, new) in fixed.files.items():
         try:
             mode = path.stat().st_mode
-            write_whole(path, new.decode("utf-8"))
+            write_whole(path, new.decode("utf-8"), within=find_root(path))
             path.chmod(mode)
         except OSError as error:
             sys.stderr.write(
-                f"tuvl validate: cannot write {display_name(path)!r} ({error.strerror}); it is not mended\n"
+                f"tuvl validate: cannot write {printable(display_name(path))!r} ({error.strerror}); it is not mended\n"
             )
             written = False
     return written

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuvl.errors import UsageError
+from tuvl.files import real_target
 from tuvl.suggest import did_you_mean
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -79,6 +80,8 @@ def init(folder: Path, template_name: str) -> int:
             f"nothing is written, because these files exist already:\n{listed}\nname another folder, or move them away"
         )
     try:
+        for name in files:
+            real_target(folder / name, within=folder)
         for name, content in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

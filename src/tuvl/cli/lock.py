@@ -16,7 +16,7 @@ from tuvl.cli.render import report_text
 from tuvl.errors import ConfigError, UsageError
 from tuvl.locking.drift import Drift, compare, drift
 from tuvl.locking.lock import LOCK_NAME, Lock
-from tuvl.locking.lock_file import NewerLockError, read_lock, write_lock
+from tuvl.locking.lock_file import NewerLockError, check_place, read_lock, write_lock
 from tuvl.locking.take import take_lock
 from tuvl.locking.tools import ToolSchema, locked_tools, used_tools
 from tuvl.mcp.pool import CONNECT_TIMEOUT_S
@@ -43,6 +43,8 @@ def lock(options: LockOptions) -> int:
     """Write the lock or, with `check`, compare with it; raises `TuvlError` when that cannot be done."""
     timeout_s = limit_of("--timeout", options.timeout) or CONNECT_TIMEOUT_S
     root = _root(options.project)
+    if not options.check:
+        check_place(root)
     earlier, damage = _earlier(root, must_be_sound=options.check)
     if not _is_sound(root):
         return FINDINGS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tuvl.cli.streams import write_stdout
 from tuvl.errors import UsageError
-from tuvl.files import write_whole
+from tuvl.files import LinkedAwayError, real_target, write_whole
 from tuvl.values import JsonValue, escaped_json
 
 
@@ -26,6 +26,10 @@ def check_destination(output: str | None, *, option: str = "--output") -> None:
         raise UsageError(f"{option} names {output!r}, which is a folder; name a file")
     if not folder.is_dir():
         raise UsageError(f"{option} names {output!r}, but there is no folder {str(folder)!r}; make it first")
+    try:
+        real_target(path)
+    except LinkedAwayError as error:
+        raise UsageError(f"{option} names {output!r}, but {error.strerror}; name a file of its own") from None
     if not os.access(folder, os.W_OK):
         raise UsageError(f"{option} names {output!r}, but the folder {str(folder)!r} cannot be written to")
 

@@ -54,7 +54,7 @@ def ship(options: ShipOptions) -> int:
     """Ship a project; returns the exit code. Raises `UsageError` for what cannot be shipped as it is asked for."""
     root = _root(options.project)
     folder = root / FOLDER if options.output is None else Path(options.output)
-    check_folder(folder)
+    check_folder(folder, within=root if options.output is None else None)
     passed = _pass_gates(root, strict=options.strict)
     if any(gate.verdict == "failed" for gate in passed):
         _say("nothing is shipped")

@@ -15,6 +15,7 @@ from tuvl.cli.flags import Flags, Words, limit_of, read_words
 from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.cli.render import report_json, report_text, summary_line
 from tuvl.errors import TuvlError, UsageError
+from tuvl.project.layout import absolute, display_name
 from tuvl.settings import environment
 from tuvl.shipping.mark import is_bundle
 from tuvl.suggest import did_you_mean
@@ -198,7 +199,17 @@ def _fix(options: ValidateOptions) -> tuple[Report, bool]:
     """Mend what is certain; returns what is left to find, and whether every file could be written."""
     from tuvl.cli.fixing import diff_text, fix, write_fixed  # compares texts, which a check does not
 
-    fixed = fix(partial(_check, options))
+    paths: dict[str, Path] = {}
+
+    def note(targets: "Sequence[Target]", report: Report) -> None:
+        # A name that is no UTF-8 is shown with escapes, from which its file cannot be told.
+        for target in targets:
+            paths.update((display_name(path), path) for path in (*target.index.paths, *target.asked.named))
+
+    def path_of(file: str) -> Path:
+        return paths.get(file) or absolute(Path(file))
+
+    fixed = fix(partial(_check, options, afterwards=note), path_of)
     written = options.dry_run or write_fixed(fixed)
     text = diff_text(fixed)
     if options.format == "text" and options.output is None:
@@ -207,7 +218,7 @@ def _fix(options: ValidateOptions) -> tuple[Report, bool]:
         sys.stderr.write(printable_lines(text))
     if fixed.count and not options.quiet:
         files = len(fixed.files)
-        how = "can be mended" if options.dry_run else "mended"
+        how = "mended" if written and not options.dry_run else "can be mended"
         sys.stderr.write(f"{fixed.count} finding{'s' * (fixed.count > 1)} {how} in {files} file{'s' * (files > 1)}\n")
     return fixed.report, written
 

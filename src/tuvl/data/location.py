@@ -8,6 +8,7 @@ from sqlalchemy.exc import ArgumentError
 
 from tuvl.data.model import SourcePlan
 from tuvl.errors import ConfigError
+from tuvl.files import real_target
 from tuvl.redaction import register_secret
 from tuvl.spec.data import Connection
 from tuvl.spec.variables import expand
@@ -30,6 +31,7 @@ def own_file(root: str, name: str) -> URL:
     """Return the URL of a SQLite file of our own, its folder made when it is not there."""
     folder = Path(root) / OWN_FOLDER
     try:
+        real_target(folder / name, within=Path(root))
         folder.mkdir(exist_ok=True)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from tuvl.errors import ConfigError, OutputError, UsageError
-from tuvl.files import write_whole
+from tuvl.files import LinkedAwayError, real_target, write_whole
 from tuvl.locking.lock import LOCK_NAME, LOCK_VERSION, Entry, Lock, Section
 from tuvl.project.loading import display_name, read_file
 from tuvl.source.document import parse_lines
 from tuvl.source.yaml_text import to_yaml
 from tuvl.values import MAX_DEPTH, JsonObject, JsonValue
 
-__all__ = ["LOCK_NAME", "NewerLockError", "lock_text", "parse_lock", "read_lock", "write_lock"]
+__all__ = ["LOCK_NAME", "NewerLockError", "check_place", "lock_text", "parse_lock", "read_lock", "write_lock"]
 
 _DEEPEST = MAX_DEPTH - 4
 """Levels that a content may have: those above it are the lock's own."""
@@ -23,6 +23,8 @@ _HEAD = """\
 # Written by `tuvl lock`: what runs of this project depend on. Change the documents, not this file, and lock again;
 # `tuvl lock --check` says in words what has changed since.
 """
+_OURS = re.compile(rb"^(?:# Written by `tuvl lock`|lock_version:)", re.MULTILINE)
+"""What every lock has, a damaged one too."""
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?:[ \r]|$)", re.MULTILINE)
 _AGAIN = "lock the project again with `tuvl lock`"
 # What identifies a thing comes before what it says of itself.
@@ -49,18 +51,36 @@ def read_lock(root: Path) -> Lock | None:
     return parse_lock(raw, name=display_name(path))
 
 
+def check_place(root: Path) -> None:
+    """Refuse to write a lock where its file is somebody else's: no lock at all, or a link out of the project.
+
+    A lock that is damaged may be written over, and so may an empty file. Raises `ConfigError`.
+    """
+    path = root / LOCK_NAME
+    try:
+        real_target(path, within=root)
+        raw = read_file(path) if path.is_file() else b""
+    except LinkedAwayError as error:
+        raise ConfigError(f"cannot write {display_name(path)!r}: {error.strerror}; nothing was written") from None
+    except UsageError:
+        return  # that it cannot be read or written is told by those who do
+    if raw.strip() and _OURS.search(raw) is None:
+        raise ConfigError(f"{display_name(path)!r} is no lock, so it is not written over; move it away, and lock again")
+
+
 def write_lock(root: Path, lock: Lock) -> bool:
     """Write the lock of a project in one move; returns whether its bytes are other than before.
 
-    Raises `OutputError` when it cannot be written; the earlier file is then as it was.
+    Raises `OutputError` when it cannot be written; the earlier file is then as it was. See `check_place`.
     """
     path = root / LOCK_NAME
+    check_place(root)
     _refuse_too_deep(lock, display_name(path))
     text = lock_text(lock)
     try:
         if path.is_file() and path.read_bytes() == text.encode():
             return False
-        write_whole(path, text)
+        write_whole(path, text, within=root)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise OutputError(f"cannot write {display_name(path)!r}: {reason}") from None

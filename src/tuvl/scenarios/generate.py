@@ -13,6 +13,7 @@ from typing import Any
 
 from tuvl.analysis.steps import END
 from tuvl.errors import OutputError
+from tuvl.files import real_target
 from tuvl.project.index import ProjectIndex
 from tuvl.scenarios.coverage import Route, WorkflowCoverage, routes_of
 from tuvl.scenarios.example_input import example_input
@@ -72,6 +73,7 @@ def _generate(project: ProjectIndex, found: Found, workflow: str, exit: Route, e
     if outcome.verdict != "passed":
         return refused(outcome.problems[0].message)
     try:
+        real_target(path, within=project.root)
         path.parent.mkdir(parents=True, exist_ok=True)
         # `x` refuses what came to be there since it was looked at.
         with path.open("x", encoding="utf-8", newline="\n") as stream:

@@ -7,16 +7,23 @@ from hashlib import sha256
 from pathlib import Path
 
 from tuvl.errors import OutputError, UsageError
-from tuvl.files import write_bytes_whole
+from tuvl.files import LinkedAwayError, real_target, write_bytes_whole
+from tuvl.project.layout import RELEASE_FORMAT, RELEASE_RECORD
 from tuvl.values import JsonObject, JsonValue
 
-RECORD = "ship.json"
+RECORD = RELEASE_RECORD
 """What the last release wrote, with digests; it tells our files from those of others."""
-RECORD_FORMAT = "tuvl-ship"
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written to, before work is done; raises `UsageError`."""
+def check_folder(folder: Path, *, within: Path | None = None) -> None:
+    """Refuse a folder that cannot be written to, or that a link leads elsewhere, before work is done.
+
+    `within` is where it has to lie; otherwise it is the repository or project that it stands in. Raises `UsageError`.
+    """
+    try:
+        real_target(folder, within=within)
+    except LinkedAwayError as error:
+        raise UsageError(f"cannot write to {str(folder)!r}: {error.strerror}; name another folder") from None
     if os.path.lexists(folder) and not folder.is_dir():
         raise UsageError(f"--output names {str(folder)!r}, which is no folder")
     parent = folder
@@ -56,7 +63,7 @@ def recorded(files: Mapping[str, bytes], record: JsonObject) -> JsonObject:
     listed: list[JsonValue] = [
         {"path": name, "size": len(raw), "sha256": sha256(raw).hexdigest()} for name, raw in sorted(files.items())
     ]
-    return {"format": RECORD_FORMAT, **record, "files": listed}
+    return {"format": RELEASE_FORMAT, **record, "files": listed}
 
 
 def _recorded(folder: Path) -> dict[str, str]:
@@ -66,7 +73,7 @@ def _recorded(folder: Path) -> dict[str, str]:
         return {}
     try:
         data = json.loads(path.read_bytes())
-        if data["format"] != RECORD_FORMAT:
+        if data["format"] != RELEASE_FORMAT:
             return {}
         found = {str(entry["path"]): str(entry["sha256"]) for entry in data["files"]}
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
