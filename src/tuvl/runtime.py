@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
+from tuvl.agent.recorded import restored
 from tuvl.clock import Clock, SystemClock
 from tuvl.control import RunControl
 from tuvl.data.run_records import RunRecords, StoreAccess
@@ -20,6 +22,7 @@ from tuvl.errors import UsageError
 from tuvl.events.fanout import Fanout
 from tuvl.events.sink import Sink
 from tuvl.http.client import HttpClient
+from tuvl.journal import NO_JOURNAL, RunJournal
 from tuvl.leftovers import noting
 from tuvl.llm.factory import make_model
 from tuvl.llm.litellm_model import close_connections
@@ -85,9 +88,10 @@ class Engine:
         self.counters = Counters()
         """What was counted over all runs."""
         self._data = DataAccess(environ, lambda: node_source(project))
-        self._registry = registry
-        own = StoreAccess(str(project.state_root), settings.database_url)
-        self._store = own if registry is None else registry.access
+        self._registry: Registry | None = None
+        self._store = StoreAccess(str(project.state_root), settings.database_url)
+        if registry is not None:
+            self.show_runs(registry)
 
     def plan(self, workflow: Document) -> ExecutionPlan:
         """Compile a workflow; raises `ConfigError` for every mistake that `tuvl validate` calls an error."""
@@ -105,21 +109,30 @@ class Engine:
         run_id: str | None = None,
         trace: bool = False,
         approvals: Approvals | None = None,
+        journal: RunJournal | None = None,
     ) -> RunResult:
         """Run a plan once, to its end. Without `approvals`, every tool call that needs one is refused.
+
+        With a `journal` the run is durable: what is recorded there is not done again, and the run is on record.
 
         Raises `ConfigError`, `UsageError` or `InputError` when the run cannot begin; every later fault is in the
         result. Cancelling the call stops the run; `control.abort()` stops it with a result.
         """
-        if keeps_records(plan):
+        wanted = journal is not None or keeps_records(plan)
+        if wanted:
             await self._store.ready()
         recorder = Recorder(self._record) if self._record is not None else None
         replay = Replay.load(self._replay) if self._replay is not None else None
-        models = _RunModels(lambda model: self._make_model(model, recorder, replay))
+        models = _RunModels(
+            lambda model: self._make_model(model, recorder, replay),
+            (lambda model: model) if journal is None else partial(restored, journal=journal),
+        )
         fanout = Fanout(sinks)
         run_id, principal = run_id or uuid4().hex, principal or Principal()
         data = RunData(self._data)
         records = self._records(plan, run_id, principal, data)
+        if journal is not None:
+            await records.open(again=journal.begun)
         servers = McpPool(environ=self._environ, http=self._http)
         ports = RunPorts(
             settings=self._settings,
@@ -127,7 +140,7 @@ class Engine:
             http=self._http,
             mcp=servers,
             model_for=models.get,
-            clock=self._clock,
+            clock=self._clock if journal is None else journal.clock,
             control=control or RunControl(pause_max_s=self._settings.agent_pause_max_s),
             principal=principal,
             accept=fanout.accept if fanout.listening else None,
@@ -138,18 +151,26 @@ class Engine:
             counters=self.counters,
             stand_in=self._stand_in,
             oversight_of=_oversight_of,
+            journal=NO_JOURNAL if journal is None else journal,
         )
+        elapsed_s = 0.0 if journal is None else journal.elapsed_s
         try:
             with noting() as left, self._registered(plan, run_id, ports.control, principal):
-                result = await run_plan(plan, input, ports, run_id=run_id, timeout_s=timeout_s, trace=trace)
+                result = await run_plan(
+                    plan, input, ports, run_id=run_id, timeout_s=timeout_s, elapsed_s=elapsed_s, trace=trace
+                )
             result = replace(result, warnings=(*result.warnings, *left))
-            result = await kept(masked(result, data.secure), records, wanted=keeps_records(plan))
+            result = await kept(masked(result, data.secure), records, wanted=wanted)
         finally:
             await servers.aclose()
             await records.interrupted()
             await models.aclose()
             await fanout.aclose()
         return result if recorder is None else _saved(result, recorder)
+
+    def show_runs(self, registry: Registry) -> None:
+        """Let runs be seen and controlled by a registry; said before the first of them, and closed with the engine."""
+        self._registry, self._store = registry, registry.access
 
     def _registered(
         self, plan: ExecutionPlan, run_id: str, control: RunControl, principal: Principal
@@ -222,15 +243,16 @@ def _saved(result: RunResult, recorder: Recorder) -> RunResult:
 class _RunModels:
     """The models of one run, each made when it is first called. A scripted one has its place in the script here."""
 
-    def __init__(self, make: Callable[[ModelPlan], ChatModel]) -> None:
+    def __init__(self, make: Callable[[ModelPlan], ChatModel], restore: Callable[[ChatModel], ChatModel]) -> None:
         self._make = make
+        self._restore = restore
         self._models: dict[str, ChatModel] = {}
 
     def get(self, plan: ModelPlan) -> ChatModel:
         """Return the model of a plan; raises `ConfigError` when it cannot be made."""
         model = self._models.get(plan.name)
         if model is None:
-            model = self._models[plan.name] = self._make(plan)
+            model = self._models[plan.name] = self._restore(self._make(plan))
         return model
 
     async def aclose(self) -> None:

@@ -17,7 +17,22 @@ from tuvl.cli.flags import Flags
 from tuvl.cli.reference import reference
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["init", "validate", "explain", "run", "schema", "graph", "bounds", "diff", "test", "ship", "lock", "mcp", "lsp"]
+COMMANDS = [
+    "init",
+    "validate",
+    "explain",
+    "run",
+    "schema",
+    "graph",
+    "bounds",
+    "diff",
+    "test",
+    "ship",
+    "lock",
+    "resume",
+    "mcp",
+    "lsp",
+]
 FAST = {
     "run": "tuvl.cli.options",
     "validate": "tuvl.cli.validate",
@@ -73,7 +88,7 @@ def test_every_option_says_what_it_does(command: str) -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["rum"], "Did you mean 'run'?"),
+        (["rum"], "Did you mean 'run'"),
         (["validat"], "Did you mean 'validate'?"),
         (["nonsense"], "no such command 'nonsense'"),
         (["run", "--inptu", "x", "f.yaml"], "did you mean '--input'?"),

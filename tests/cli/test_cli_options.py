@@ -29,6 +29,7 @@ def test_plain_run_has_the_documented_defaults() -> None:
         approve=None,
         project=None,
         dry_run=False,
+        durable=False,
         format="text",
     )
 
@@ -66,6 +67,7 @@ def test_every_option_reaches_its_place() -> None:
         approve="all",
         project="dir",
         dry_run=True,
+        durable=False,
         format="json",
     )
 

@@ -32,7 +32,7 @@ def unrepeatable_writes(step: StepView, workflow: WorkflowView, project: Surroun
     elif workflow.spec.get("durable") is True:
         yield Fault(
             (*step.path, "id"),
-            f"step {step.id!r} writes without an `idempotency_key`; a durable run that goes on after a crash may "
-            "write twice",
+            f"step {step.id!r} writes without an `idempotency_key`; a durable run whose process is lost meanwhile "
+            "waits for a person",
             hint if step.kind == "APICall" else "mark the step `effects: read` if it changes nothing, or accept it",
         )

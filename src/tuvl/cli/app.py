@@ -30,7 +30,10 @@ from tuvl.cli.lsp_app import lsp
 from tuvl.cli.mcp_app import EXAMPLES as MCP_EXAMPLES
 from tuvl.cli.mcp_app import mcp
 from tuvl.cli.misuse import in_our_words
+from tuvl.cli.resume_app import EXAMPLES as RESUME_EXAMPLES
+from tuvl.cli.resume_app import resume
 from tuvl.cli.runs_app import runs
+from tuvl.cli.runs_control_app import add_to
 from tuvl.cli.ship_app import EXAMPLES as SHIP_EXAMPLES
 from tuvl.cli.ship_app import ship
 from tuvl.cli.streams import cannot_write
@@ -324,6 +327,9 @@ def run(
     format_: Annotated[
         TextOrJson | None, typer.Option("--format", help="How --dry-run prints the plan. [default: text]")
     ] = None,
+    durable: Annotated[
+        bool, typer.Option("--durable", help="Keep a record that `tuvl resume` goes on from when the process is lost.")
+    ] = False,
     bundle_workflow: Annotated[
         str | None,
         typer.Option("--workflow", metavar="NAME", help="Which workflow of a bundle, where it has several."),
@@ -361,7 +367,7 @@ def run(
             "--bundle-digest": bundle_digest,
         },
         repeated={"--set": set_, "--model": model},
-        switches={"--trace": trace, "--dry-run": dry_run},
+        switches={"--trace": trace, "--dry-run": dry_run, "--durable": durable},
     )
     raise typer.Exit(run_command(options_of(Words(arguments=(workflow,), given=given))))
 
@@ -390,6 +396,7 @@ def schema(
     raise typer.Exit(0 if deliver(schema_text(kind) + "\n", output) else 1)
 
 
+add_to(runs)
 app.add_typer(runs, name="runs")
 app.command(name="graph", epilog=_block("Examples:", *GRAPH_EXAMPLES))(graph)
 app.command(name="bounds", epilog=_block("Examples:", *BOUNDS_EXAMPLES))(bounds)
@@ -397,6 +404,7 @@ app.command(name="diff", epilog=_block("Examples:", *DIFF_EXAMPLES))(diff)
 app.command(name="test", epilog=_block("Examples:", *TEST_EXAMPLES))(run_scenarios)
 app.command(name="ship", epilog=_block("Examples:", *SHIP_EXAMPLES))(ship)
 app.command(name="lock", epilog=_block("Examples:", *LOCK_EXAMPLES))(lock)
+app.command(name="resume", epilog=_block("Examples:", *RESUME_EXAMPLES))(resume)
 app.command(name="mcp", epilog=_block("Examples:", *MCP_EXAMPLES))(mcp)
 app.command(name="lsp", epilog=_block("Examples:", *LSP_EXAMPLES))(lsp)
 

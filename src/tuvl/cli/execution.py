@@ -3,9 +3,11 @@
 import gc
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import assert_never
 
 from tuvl.cli.approving import approvals_for
+from tuvl.cli.controlling import ToldInterventions
 from tuvl.cli.inputs import apply_settings, read_input, read_principal
 from tuvl.cli.live import JsonLines, PlainLines, Silence, View, view_for
 from tuvl.cli.observing import observing, wants_structured_logs
@@ -15,14 +17,15 @@ from tuvl.cli.running import INTERRUPTED, Interrupts, run_to_end
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.cli.wording import reason, summary
 from tuvl.control import RunControl
-from tuvl.engine.admission import initial_context
+from tuvl.engine.admission import check_start, initial_context
+from tuvl.engine.keeping import keeps_records
 from tuvl.engine.result import RunResult
 from tuvl.events.sink import Sink
 from tuvl.plan.model import ExecutionPlan
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
-from tuvl.settings import environment, load_settings
+from tuvl.settings import Settings, environment, load_settings
 from tuvl.source.document import Document
 from tuvl.tools.approval import Approvals
 from tuvl.values import JsonObject, printable, printable_lines
@@ -53,9 +56,12 @@ def _execute(options: RunOptions, project: ProjectIndex, document: Document) -> 
     principal = read_principal(options.principal)
     if options.dry_run:
         return _show_plan(plan, document, project, options, data)
-    view = _view(options.events, calm=wants_structured_logs(settings))
+    view = view_for_mode(options.events, calm=wants_structured_logs(settings))
     approvals = approvals_for(options.approve, view, sys.stdin, sys.stderr, machine=options.events == "jsonl")
     control = RunControl(pause_max_s=settings.agent_pause_max_s)
+    durable = options.durable or plan.durable
+    if durable or keeps_records(plan):
+        _let_be_controlled(engine, project, settings, durable=durable)
     interrupts = Interrupts(control, view)
     # The collector looks at what the run makes, and not at what was there before.
     gc.freeze()
@@ -63,11 +69,20 @@ def _execute(options: RunOptions, project: ProjectIndex, document: Document) -> 
     with observing(settings, environment(), view, pretty=options.events == "pretty") as observed:
         observed.export(engine.counters)
         sinks = [*observed.sinks(), *([] if options.events == "none" else [view])]
-        run = _run(
-            engine, plan, data, options=options, control=control, principal=principal, approvals=approvals, sinks=sinks
-        )
+        sinks.append(ToldInterventions(view, settings.agent_pause_max_s))
+        running = _Running(control=control, sinks=sinks, principal=principal, approvals=approvals, options=options)
+        if durable:
+            run = _run_durably(engine, plan, document, project, data, running=running, view=view)
+        else:
+            run = _run(engine, plan, data, running=running)
         result = run_to_end(run, interrupts=interrupts, view=view)
-        return _hand_over(result, options, view, interrupted=interrupts.by_ctrl_c)
+        return hand_over(result, view, output=options.output, interrupted=interrupts.by_ctrl_c)
+
+
+def _let_be_controlled(engine: Engine, project: ProjectIndex, settings: Settings, *, durable: bool) -> None:
+    from tuvl.supervision.opening import open_registry  # a run that is not on record does without
+
+    engine.show_runs(open_registry(str(project.state_root), settings, every_run=durable))
 
 
 def _show_plan(
@@ -85,33 +100,65 @@ def _show_plan(
     return 2 if plan.refusals else 0
 
 
-async def _run(
-    engine: Engine,
-    plan: ExecutionPlan,
-    data: JsonObject,
-    *,
-    options: RunOptions,
-    control: RunControl,
-    principal: Principal,
-    approvals: Approvals,
-    sinks: Sequence[Sink],
-) -> RunResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Running:
+    """What a run is given beside its plan and its input."""
+
+    options: RunOptions
+    control: RunControl
+    principal: Principal
+    approvals: Approvals
+    sinks: Sequence[Sink]
+
+
+async def _run(engine: Engine, plan: ExecutionPlan, data: JsonObject, *, running: _Running) -> RunResult:
     try:
         return await engine.run(
             plan,
             data,
-            control=control,
-            sinks=sinks,
-            principal=principal,
-            timeout_s=options.timeout_s,
-            trace=options.trace,
-            approvals=approvals,
+            control=running.control,
+            sinks=running.sinks,
+            principal=running.principal,
+            timeout_s=running.options.timeout_s,
+            trace=running.options.trace,
+            approvals=running.approvals,
         )
     finally:
         await engine.aclose()
 
 
-def _view(mode: EventsMode, *, calm: bool) -> View:
+async def _run_durably(
+    engine: Engine,
+    plan: ExecutionPlan,
+    document: Document,
+    project: ProjectIndex,
+    data: JsonObject,
+    *,
+    running: _Running,
+    view: View,
+) -> RunResult:
+    from tuvl.cli.durable import begin, starting  # most runs are not durable
+
+    try:
+        check_start(plan, running.principal)
+        initial_context(plan, data)  # before anything is kept of a run that cannot begin
+        started = starting(plan, document, project, running.options, data=data, principal=running.principal)
+        return await begin(
+            engine,
+            plan,
+            started,
+            root=project.state_root,
+            control=running.control,
+            sinks=running.sinks,
+            approvals=running.approvals,
+            say=lambda line: view.say(line, mark="now"),
+        )
+    finally:
+        await engine.aclose()
+
+
+def view_for_mode(mode: EventsMode, *, calm: bool) -> View:
+    """Return what stderr shows of a run; `calm` says that log lines go there, too."""
     match mode:
         case "pretty":
             # Log lines go to the same stream as they are: a line that is written over would not survive them.
@@ -124,10 +171,10 @@ def _view(mode: EventsMode, *, calm: bool) -> View:
             assert_never(mode)
 
 
-def _hand_over(result: RunResult, options: RunOptions, view: View, *, interrupted: bool) -> int:
+def hand_over(result: RunResult, view: View, *, output: str | None, interrupted: bool) -> int:
     """Give out the document, then say how it went: a reader of stdout never waits for one of stderr."""
     document = result.to_json()
-    delivered = deliver(json_document(document), options.output)
+    delivered = deliver(json_document(document), output)
     for warning in result.warnings:
         view.say(printable(f"warning: {warning}"), mark="bad")
     good = result.status == "completed"

@@ -20,7 +20,7 @@ FLAGS = Flags(
     command="run",
     values=frozenset([*_VALUES.split(), *_OF_BUNDLES.split()]),
     repeated=frozenset({"--set", "--model"}),
-    switches=frozenset({"--trace", "--dry-run"}),
+    switches=frozenset({"--trace", "--dry-run", "--durable"}),
     most_arguments=1,
 )
 
@@ -43,6 +43,7 @@ class RunOptions:
     approve: ApproveMode | None
     project: str | None
     dry_run: bool
+    durable: bool
     format: PlanFormat
     bundle_workflow: str | None = None
     """Which workflow of a bundle."""
@@ -60,6 +61,9 @@ def options_of(words: Words) -> RunOptions:
     record, replay = _path(words, "--record"), _path(words, "--replay")
     if record is not None and replay is not None:
         raise UsageError("--record and --replay exclude each other: a replay has nothing new to record")
+    durable = words.on("--durable")
+    if durable and (record or replay) is not None:
+        raise UsageError("--durable does not go with --record and --replay: its own record is what a run goes on from")
     return RunOptions(
         workflow=words.arguments[0],
         input=words.one("--input"),
@@ -75,6 +79,7 @@ def options_of(words: Words) -> RunOptions:
         approve=_approve(words),
         project=words.one("--project"),
         dry_run=dry_run,
+        durable=durable,
         format=cast(PlanFormat, _choice("--format", plan_format or "text", get_args(PlanFormat))),
         bundle_workflow=words.one("--workflow"),
         bundle_digest=words.one("--bundle-digest"),

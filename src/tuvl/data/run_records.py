@@ -87,6 +87,15 @@ class RunRecords:
         """Return a place in this run, at this moment."""
         return Place(step_id=step_id, iteration=iteration, at=self._clock.now(), conversation=conversation)
 
+    async def open(self, *, again: bool) -> None:
+        """Keep that the run has begun, before anything else is kept of it; or, `again`, that it goes on."""
+        if not again:
+            await self._begun()
+            return
+        async with self._lock:
+            await self._access.store.reopen(self._run)
+            self._state.begun = True
+
     async def model_call(self, row: ModelCallRow) -> int:
         """Keep a model call; returns its number."""
         if row.reply is not None:

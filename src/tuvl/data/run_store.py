@@ -20,7 +20,7 @@ from tuvl.data.run_rows import MessageRow, ModelCallRow, Place, Rows, RunFilter,
 from tuvl.data.run_tables import messages, model_calls, prepare, runs, tool_calls
 from tuvl.principal import ANY, Principal
 from tuvl.spec.data import Pooling
-from tuvl.values import JsonObject, JsonValue, to_json
+from tuvl.values import JsonObject, JsonValue, dollars, to_json
 
 _WHAT = "the store of runs"
 
@@ -76,6 +76,16 @@ class RunStore:
             "started_at": run.started_at,
         }
         await self._add(runs, [values])
+
+    async def reopen(self, run: RunRow) -> None:
+        """Keep that a run goes on which began before, and that it began where even that is not kept."""
+        await self._prepare()
+        values = {"status": RUNNING, "signal": None, "finished_at": None}
+        async with self._transaction() as connection:
+            found = await connection.execute(update(runs).where(runs.c.run_id == run.run_id).values(values))
+            known = found.rowcount == 1
+        if not known:
+            await self.begin(run)
 
     async def finish(self, run_id: str, *, status: str, signal: str | None, at: datetime, result: JsonValue) -> None:
         """Keep how a run ended."""
@@ -262,7 +272,9 @@ class RunStore:
         )
         query = select(table, before.label("after")).where(table.c.run_id == run_id, wanted).order_by(table.c.number)
         found = await self._rows(_of_step(query, table, asked))
-        return [(row._mapping["after"] or 0, _LAST, _entry(type, row, _HIDDEN_OF_PLACED)) for row in found]
+        # What a person did is about the run, and at no step of it.
+        whole: JsonObject = {"step_id": None, "iteration": None}
+        return [(row._mapping["after"] or 0, _LAST, whole | _entry(type, row, _HIDDEN_OF_PLACED)) for row in found]
 
     async def conversation(self, id: str, reader: Principal) -> Rows:
         """Return the messages of a conversation, oldest first, of the runs that the reader may see."""
@@ -360,7 +372,10 @@ def _summary(row: Row[tuple[object, ...]]) -> JsonObject:
 
 
 def _entry(type: str, row: Row[tuple[object, ...]], hidden: frozenset[str]) -> JsonObject:
-    shown = to_json({name: value for name, value in row._mapping.items() if name not in hidden and value is not None})
+    kept = {name: value for name, value in row._mapping.items() if name not in hidden and value is not None}
+    if "cost_usd" in kept:
+        kept["cost_usd"] = dollars(kept["cost_usd"])
+    shown = to_json(kept)
     return {"type": type, **shown} if isinstance(shown, dict) else {}
 
 
@@ -372,6 +387,6 @@ def _usage(row: Row[tuple[object, ...]]) -> JsonObject:
     return {
         "llm_calls": summed["llm_calls"],
         **usage,
-        "cost_usd": summed["cost_usd"] if known else None,
+        "cost_usd": dollars(summed["cost_usd"]) if known else None,
         "estimated": bool(summed["estimated"]),
     }

@@ -1,34 +1,57 @@
-"""The durable record of a run as a port: unlike a sink it may not fail, and the run waits for it before each move."""
+"""The steps of a run's spine in its durable record: one that was recorded is taken up, and not run again."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import cast
 
-from tuvl.values import JsonValue
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepRecord:
-    """One step of the spine, as it ended."""
-
-    run_id: str
-    number: int
-    step_id: str
-    signal: str
-    delta: Mapping[str, JsonValue]
-    engine_keys: Mapping[str, JsonValue]
+from tuvl.engine.context import RunContext
+from tuvl.journal import Journal
+from tuvl.plan.model import StepPlan
+from tuvl.steps.base import RunServices, StepResult, StepScope
+from tuvl.steps.recorded import effect_of, is_pure, recorded, result_of, result_to_json, within
+from tuvl.values import JsonObject
 
 
-class Journal(Protocol):
-    """Keeps the steps of a run. What it raises ends the run."""
+@dataclass(slots=True)
+class SpineJournal:
+    """Names each visit to a step, so that what is done in it has its place in the record."""
 
-    async def step_finished(self, record: StepRecord) -> None:
-        """Keep one step; the run moves on when this returns."""
-        ...
+    journal: Journal
+    context: RunContext
+    visits: Counter[str] = field(default_factory=Counter)
+
+    def visit(self, step: StepPlan, services: RunServices) -> RunServices:
+        """Return the services of the next visit to a step, which record what is done in it."""
+        if not self.journal.keeps:
+            return services
+        self.visits[step.id] += 1
+        return within(replace(services, journal=self.journal), f"{step.id}#{self.visits[step.id]}")
+
+    async def run(self, scope: StepScope, work: Callable[[StepScope], Awaitable[StepResult]]) -> StepResult:
+        """Run a step, or take up how it ended."""
+        if not self.journal.keeps or is_pure(scope.step):
+            return await work(scope)
+        before, done = self.context.public, False
+
+        async def working(services: RunServices) -> JsonObject:
+            nonlocal done
+            result = await work(replace(scope, services=services))
+            done = True
+            # Also what the tools of an agent wrote meanwhile.
+            now = self.context.public
+            changed: JsonObject = {key: value for key, value in now.items() if before.get(key, _NOTHING) is not value}
+            return {**result_to_json(result), "changed": changed}
+
+        effect = effect_of(scope.step, scope.place)
+        kept = await recorded("end", scope.services, working, effect=effect, settle=_settled)
+        if not done:
+            self.context.apply(self.context.admit(cast(JsonObject, kept["changed"])))
+        return result_of(kept)
 
 
-class NoJournal:
-    """For runs that do not outlive their process."""
+_NOTHING = object()
 
-    async def step_finished(self, record: StepRecord) -> None:
-        """Keep nothing."""
+
+def _settled(result: StepResult) -> JsonObject:
+    return {**result_to_json(result), "changed": dict(result.delta)}

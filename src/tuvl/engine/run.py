@@ -15,7 +15,7 @@ from tuvl.engine.advance import Finish, Goto, Move, Stop, advance
 from tuvl.engine.context import RunContext
 from tuvl.engine.dispatch import Dispatcher
 from tuvl.engine.hooking import run_stopped
-from tuvl.engine.journal import Journal, NoJournal, StepRecord
+from tuvl.engine.journal import SpineJournal
 from tuvl.engine.masking import StreamMask
 from tuvl.engine.nested import nested_context, nested_result
 from tuvl.engine.record import RunRecord
@@ -27,6 +27,7 @@ from tuvl.errors import EngineError
 from tuvl.events.types import Event, EventBody, Intervened, RunFinished, RunStarted, StepFinished, StepStarted
 from tuvl.hooks.emit import HookEmitter
 from tuvl.http.client import HttpClient
+from tuvl.journal import NO_JOURNAL, Journal, Suspended
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
 from tuvl.mcp.pool import McpPool
@@ -62,7 +63,7 @@ class RunPorts:
     principal: Principal = field(default_factory=Principal)
     accept: Callable[[Event], None] | None = None
     """Takes each event; `None` when nobody listens."""
-    journal: Journal = field(default_factory=NoJournal)
+    journal: Journal = NO_JOURNAL
     transactions: Transactions = field(default_factory=NoTransactions)
     secure: SecureValues = field(default_factory=SecureValues)
     """What secure fields were given in the run; whoever opens the transactions fills it."""
@@ -83,16 +84,18 @@ async def run_plan(
     *,
     run_id: str,
     timeout_s: float | None = None,
+    elapsed_s: float = 0.0,
     trace: bool = False,
 ) -> RunResult:
     """Run a plan once.
 
-    `timeout_s` tightens the plan's own limit. Raises `ConfigError`, `UsageError` or `InputError` when the run cannot
-    begin, and nothing has happened then; every later fault is in the result. A cancellation passes through.
+    `timeout_s` tightens the plan's own limit; `elapsed_s` is what the run has taken of it in other processes. Raises
+    `ConfigError`, `UsageError` or `InputError` when the run cannot begin, and nothing has happened then; every later
+    fault is in the result. A cancellation passes through.
     """
     check_start(plan, ports.principal)
     context = initial_context(plan, input)
-    bounds = [bound for bound in (timeout_s, plan.limits.timeout_s) if bound is not None]
+    bounds = [max(0.0, bound - elapsed_s) for bound in (timeout_s, plan.limits.timeout_s) if bound is not None]
     return await _Run(plan, context, ports, run_id, trace=trace).execute(min(bounds, default=None))
 
 
@@ -134,6 +137,7 @@ class _Run:
         self._clock = ports.clock
         self._meter = Meter(parent=around.scope.services.meter if around else None)
         self._record = RunRecord(trace=[] if trace else None, outer=around.record if around else None)
+        self._spine = SpineJournal(ports.journal, context)
         self._steps = StepCount(plan.limits.max_steps, around.steps if around else None)
         self._hooks = self._make_hooks()
         self._dispatcher = Dispatcher(context, ports.transactions, self._hooks, ports.secure)
@@ -173,6 +177,7 @@ class _Run:
             environ=ports.environ,
             records=ports.records,
             approvals=ports.approvals,
+            journal=ports.journal,
             sub_run=self._run_inside,
             take_steps=self._steps.take,
             budgets=(Budget.of_run(self._plan.limits, self._meter), *(outer.budgets if outer else ())),
@@ -197,7 +202,8 @@ class _Run:
         """Run another workflow inside a step of this one."""
         context = nested_context(plan, input, self._ports.principal)
         # The control is that of the step: the cleanup after an abort has one of its own.
-        ports = replace(self._ports, control=scope.services.control, journal=NoJournal())
+        inner = scope.services
+        ports = replace(self._ports, control=inner.control, journal=inner.journal, approvals=inner.approvals)
         around = _Around(scope=scope, record=self._record, steps=self._steps)
         child = _Run(plan, context, ports, self._run_id, around=around)
         before = self._steps.refused
@@ -231,7 +237,7 @@ class _Run:
             duration_ms = self._elapsed_ms(started)
             if self._in_flight is not None:  # cancelled from outside, or the journal failed
                 self._close_in_flight(self._cut_off(ERROR if status == "failed" else Reserved.ABORTED))
-            if self._hooks is not None:
+            if self._hooks is not None and status != "suspended":
                 await run_stopped(self._hooks, self._plan, self._record, status)
             if self._listened and self._around is None:
                 steps = self._record.steps
@@ -264,6 +270,13 @@ class _Run:
                 steps = StepCount(self._plan.limits.max_steps)
                 cleanup = replace(self._services, control=control.for_cleanup(), take_steps=steps.take)
                 move = await self._walk_within(CLEANUP_S, "the cleanup after the abort", move.step, cleanup, steps)
+        except Suspended as waiting:
+            # Nothing has ended, neither the step nor what is around it: all of it goes on from the record.
+            self._in_flight = None
+            if self._around is not None:
+                raise
+            self._record.engine_failed(waiting)
+            return "suspended"
         except EngineError as error:
             self._record.engine_failed(error)
             return "aborted" if control.aborted else "failed"
@@ -307,22 +320,12 @@ class _Run:
             step = move.step
 
     async def _run_step(self, step: StepPlan, services: RunServices) -> StepResult:
+        services = self._spine.visit(step, services)
         scope = StepScope(step=step, services=services, values=self._context.values)
         if self._listened:
             services.emit(scope.place, StepStarted(kind=step.kind))
         self._in_flight = _InFlight(scope, self._clock.monotonic())
-        result = await self._dispatcher.run_step(scope)
-        if not isinstance(self._ports.journal, NoJournal):
-            await self._ports.journal.step_finished(
-                StepRecord(
-                    run_id=self._run_id,
-                    number=len(self._record.steps) + 1,
-                    step_id=step.id,
-                    signal=result.signal,
-                    delta=result.delta,
-                    engine_keys=result.engine_keys,
-                )
-            )
+        result = await self._spine.run(scope, self._dispatcher.run_step)
         self._close_in_flight(result)
         return result
 

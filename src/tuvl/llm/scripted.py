@@ -8,6 +8,7 @@ from tuvl.errors import ModelError
 from tuvl.llm.identity import ModelIdentity
 from tuvl.llm.messages import CallNamed, DeltaSink, Message, ModelReply, ModelRequest, Price, TextPiece, ToolCall
 from tuvl.llm.script import RETRYABLE, ScriptedReply
+from tuvl.values import JsonValue
 
 
 class ScriptedModel:
@@ -61,6 +62,16 @@ class ScriptedModel:
         if request.on_delta is not None:
             await speak(reply, request.on_delta, pause_s=scripted.word_delay_s, clock=self._clock)
         return reply
+
+    @property
+    def state(self) -> JsonValue:
+        """How far the script has been read, for a run that goes on in another process."""
+        return [self._position, self._turn]
+
+    def restore(self, state: JsonValue) -> None:
+        """Go on from where the script had been read to."""
+        if isinstance(state, list):
+            self._position, self._turn = (int(str(number)) for number in state)
 
     async def aclose(self) -> None:
         """Nothing is held."""

@@ -94,6 +94,7 @@ def _plan(
         required_scope=workflow.metadata.required_scope,
         required_group=workflow.metadata.required_group,
         hooks=tuple(hook for hook in _workflow_hooks(workflow, project) if hook.on == "on_stop"),
+        durable=spec.durable,
         supervisor=compile_supervisor(spec.supervisor, project),
         refusals=(*_unrunnable(view, project), *project.refusals, *_of_nested(steps)),
     )
@@ -109,6 +110,7 @@ def _steps(workflow: Workflow, view: WorkflowView, graph: RouteGraph, project: P
             routes=step.routes,
             next=graph.next_of(step.id),
             effects=effects_of(view.by_id[step.id], project.index),
+            keyed=step.idempotency_key is not None,
             timeout_s=step.timeout_s,
             hooks=hooks_of_step(
                 hooks, compile_hooks(step.hooks, where=f"step {step.id!r} field 'hooks", project=project)

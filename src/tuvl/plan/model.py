@@ -345,6 +345,8 @@ class StepPlan:
     next: str | None
     """Where an unmapped `default` falls through to; `None` at the last step of the spine."""
     effects: Effects
+    keyed: bool = False
+    """Whether an `idempotency_key` makes it harmless to run the step again."""
     timeout_s: float | None = None
     hooks: tuple[HookPlan, ...] = ()
     """What observes this step: the hooks of the workflow, then its own."""
@@ -367,6 +369,8 @@ class ExecutionPlan:
     required_group: str | None = None
     hooks: tuple[HookPlan, ...] = ()
     """What observes the run as a whole: the `on_stop` hooks of the workflow."""
+    durable: bool = False
+    """Whether the workflow asks to be run so that it survives its process."""
     supervisor: SupervisorPlan | None = None
     """What watches the agents of the run, and steps in."""
     refusals: tuple[str, ...] = ()

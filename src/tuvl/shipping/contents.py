@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tuvl.analysis.language_models import DEFAULT_MODEL
+from tuvl.analysis.reference_faults import called_workflows
 from tuvl.analysis.steps import WorkflowView, mapping, text
 from tuvl.check.referred import referred_files
 from tuvl.errors import UsageError
@@ -19,7 +20,7 @@ from tuvl.project.scripts import SCRIPTED
 from tuvl.source.document import Document
 
 REQUIREMENTS = "requirements.txt"
-"""What the Python nodes of a project need, as pip reads it."""
+"""What the Python nodes of a project, and the MCP servers it starts, need, as pip reads it."""
 
 _KEY_FILE = re.compile(r"(?i).*\.(pem|key|p12|pfx|jks|keystore)|id_(rsa|dsa|ecdsa|ed25519)|credentials(\.json)?")
 """Names of files that hold keys."""
@@ -70,18 +71,19 @@ class _Collected:
             self.add_loaded(other)
 
 
-def collect(project: ProjectIndex, include: Sequence[str] = ()) -> Contents:
+def collect(project: ProjectIndex, include: Sequence[str] = (), *, only: Document | None = None) -> Contents:
     """Collect the workflows of a project that are switched on, with all they need.
 
     Args:
         project: The project, checked before.
         include: Further files and folders, relative to the root, which nodes read.
+        only: The one workflow that is wanted, with those it runs inside.
 
     Raises:
         UsageError: There is no workflow; a file lies outside the project, leads out of it by a link, cannot be read,
             or is one that no bundle takes.
     """
-    workflows = tuple(project.named("Workflow").values())
+    workflows = tuple(project.named("Workflow").values()) if only is None else (only, *_inside(only, project))
     if not workflows:
         raise UsageError(f"the project {project.relative(project.root)!r} has no workflow to ship")
     collected = _Collected(project)
@@ -94,7 +96,8 @@ def collect(project: ProjectIndex, include: Sequence[str] = ()) -> Contents:
     _add_versions(collected)
     _add_scripts(collected)
     node_files = frozenset(collected.add(path) for path in _node_files(workflows, project))
-    for name in (LOCK_NAME, *([REQUIREMENTS] if node_files else [])):
+    wants_packages = node_files or any(map(_starts_a_program, collected.loaded.values()))
+    for name in (LOCK_NAME, *([REQUIREMENTS] if wants_packages else [])):
         if os.path.lexists(project.root / name):
             collected.add(project.root / name)
     if project.tool_table is not None:
@@ -115,6 +118,18 @@ def collect(project: ProjectIndex, include: Sequence[str] = ()) -> Contents:
         node_files=node_files,
         node_folder=_relative(project.folder("nodes"), project.root),
     )
+
+
+def _inside(workflow: Document, project: ProjectIndex) -> Iterator[Document]:
+    """Yield the workflows that one runs as steps, at any depth."""
+    ahead, seen = [workflow], set[str]()
+    while ahead:
+        for _, name in called_workflows(WorkflowView(mapping(ahead.pop().data))):
+            called = project.workflow(name) if name not in seen else None
+            seen.add(name)
+            if called is not None:
+                ahead.append(called)
+                yield called
 
 
 def path_in_bundle(path: Path, root: Path) -> str:
@@ -174,6 +189,13 @@ def _runners(workflows: Sequence[Document], project: ProjectIndex) -> Iterator[s
             runner = text(step.data.get("runner"))
             if runner is not None and runner in project.nodes.declared:
                 yield runner
+
+
+def _starts_a_program(loaded: LoadedFile) -> bool:
+    specs = (
+        mapping(mapping(document.data).get("spec")) for document in loaded.documents if document.kind == "Artifact"
+    )
+    return any(spec.get("type") == "mcp" and spec.get("transport") == "stdio" for spec in specs)
 
 
 def _node_files(workflows: Sequence[Document], project: ProjectIndex) -> Iterator[Path]:

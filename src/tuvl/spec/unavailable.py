@@ -7,5 +7,5 @@ KINDS: Mapping[str, str] = {
 }
 """Step kind → what it stands for."""
 
-WORKFLOW_FIELDS: Mapping[str, object] = {"durable": False}
+WORKFLOW_FIELDS: Mapping[str, object] = {}
 """Field of `spec:` → the value with which it asks for nothing."""

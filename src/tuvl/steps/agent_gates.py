@@ -5,14 +5,16 @@ from collections.abc import Callable, Sequence
 from tuvl.agent.gates import Gates, OpenGates
 from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
+from tuvl.agent.recorded import recorded_model
 from tuvl.agent.transcript import Masks
 from tuvl.guardrails.gate import GuardedGates
 from tuvl.guardrails.guard import GuardServices
 from tuvl.guardrails.masking.masker import masker_for
 from tuvl.hooks.tools import HookedTools
+from tuvl.llm.messages import ChatModel
 from tuvl.plan.guards import GuardrailPlan, PiiMaskGuard
-from tuvl.plan.model import AgentPlan
-from tuvl.steps.base import StepScope
+from tuvl.plan.model import AgentPlan, ModelPlan
+from tuvl.steps.base import RunServices, StepScope
 from tuvl.tools.toolbox import ToolHooks
 from tuvl.values import JsonValue
 
@@ -25,7 +27,7 @@ def gates_of(agent: AgentPlan, scope: StepScope, bounds: Bounds, ledger: Ledger)
     return GuardedGates.of(
         agent.guardrails,
         GuardServices(
-            model_for=services.model_for,
+            model_for=lambda plan: recorded_judge(services, plan),
             meter=bounds.meter,
             clock=services.clock,
             judge_timeout_s=services.settings.agent_judge_timeout_s,
@@ -35,6 +37,12 @@ def gates_of(agent: AgentPlan, scope: StepScope, bounds: Bounds, ledger: Ledger)
             judged=ledger.judged,
         ),
     )
+
+
+def recorded_judge(services: RunServices, plan: ModelPlan) -> ChatModel:
+    """Return the model of a judge, on record: which calls it is asked about may come in another order next time."""
+    raw = services.model_for(plan)
+    return recorded_model(raw, services.journal, f"judge.{plan.name}", raw=raw, by_content=True)
 
 
 def masks_of(agent: AgentPlan) -> Masks:

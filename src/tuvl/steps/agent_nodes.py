@@ -12,8 +12,9 @@ from tuvl.llm.messages import Message, ModelRequest, Role, Usage
 from tuvl.llm.meter import estimate_tokens
 from tuvl.spec.signals import DEFAULT
 from tuvl.steps.base import RunServices, StepResult
+from tuvl.steps.recorded import effect_of, recorded_result, within
 from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
-from tuvl.values import JsonObject, JsonValue, number_text
+from tuvl.values import JsonObject, JsonValue, dollars, number_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +43,18 @@ class HelperNode:
 
     async def call(self, args: JsonObject) -> StepResult:
         """Run the step in its own time; raises `StepError` when it fails."""
-        timeout_s = self.services.plan.steps[self.step].timeout_s or self.services.settings.agent_tool_timeout_s
+        step = self.services.plan.steps[self.step]
+        timeout_s = step.timeout_s or self.services.settings.agent_tool_timeout_s
+        name = self.services.journal.numbered(f"node.{self.field}")
         try:
-            result = await run_with_deadline(self.services.dispatch(self.step, args), timeout_s, what=self._name)
+            result = await recorded_result(
+                name,
+                within(self.services, name),
+                lambda services: run_with_deadline(
+                    services.dispatch(self.step, args, services=services), timeout_s, what=self._name
+                ),
+                effect=effect_of(step, self.services.path + step.id),
+            )
         except DeadlineExceededError:
             raise StepError(f"{self._name} did not finish within {number_text(timeout_s)} s", type="timeout") from None
         except GuestCancelledError:
@@ -191,7 +201,7 @@ def _usage(used: Usage) -> JsonObject:
         "output_tokens": used.output_tokens,
         "total_tokens": used.total_tokens,
         "cached_input_tokens": used.cached_input_tokens,
-        "cost_usd": used.cost_usd,
+        "cost_usd": dollars(used.cost_usd),
     }
 
 

@@ -1,12 +1,14 @@
 """What the fields of an Agent step ask for, in the words of the loop: its settings, its models, its nodes as ports."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tuvl.agent.asking import Sampling
 from tuvl.agent.assembly import LoopPorts, LoopSettings, ModelCalls
 from tuvl.agent.limits import Bounds
+from tuvl.agent.recorded import recorded_model
 from tuvl.events.types import EventBody
+from tuvl.journal import NO_JOURNAL
 from tuvl.llm.messages import ChatModel
 from tuvl.plan.model import AgentPlan, ModelPlan
 from tuvl.steps.agent_nodes import (
@@ -63,9 +65,11 @@ class AgentParts:
             turn=self.turn,
             meter=self.bounds.meter,
         )
-        return calls.around(
-            services.model_for(plan), observer=self._observer(plan.name), reservation=self._reservation(plan.name)
+        raw = services.model_for(plan)
+        model = calls.around(
+            raw, observer=self._observer(plan.name), reservation=self._reservation(plan.name)
         )
+        return recorded_model(model, services.journal, f"turn.{plan.name}", raw=raw)
 
     def summary_model(self) -> ChatModel | None:
         """Return the model that makes summaries; `None` when it is the agent's own."""
@@ -110,15 +114,21 @@ class AgentParts:
 
     def _observer(self, model: str) -> NodeObserver | None:
         reserve = self.agent.reserve
-        node = None if reserve is None else self._node("reserve.observe_request", reserve.observe_request)
+        node = None if reserve is None else self._node_of_call("reserve.observe_request", reserve.observe_request)
         return None if node is None else NodeObserver(node=node, model=model)
 
     def _reservation(self, model: str) -> NodeReservation | None:
         reserve = self.agent.reserve
-        node = None if reserve is None else self._node("reserve.reserve", reserve.reserve)
+        node = None if reserve is None else self._node_of_call("reserve.reserve", reserve.reserve)
         if reserve is None or node is None:
             return None
-        return NodeReservation(reserve_node=node, refund_node=self._node("reserve.refund", reserve.refund), model=model)
+        refund = self._node_of_call("reserve.refund", reserve.refund)
+        return NodeReservation(reserve_node=node, refund_node=refund, model=model)
 
     def _node(self, field: str, step: str | None) -> HelperNode | None:
         return None if step is None else HelperNode(services=self.scope.services, step=step, field=field)
+
+    def _node_of_call(self, field: str, step: str | None) -> HelperNode | None:
+        """Return a node that is asked around a model call, and recorded with it as one entry."""
+        services = replace(self.scope.services, journal=NO_JOURNAL)
+        return None if step is None else HelperNode(services=services, step=step, field=field)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuvl.agent.ledger import Ledger
+from tuvl.agent.recorded import once_audit, once_conversation
 from tuvl.agent.stored import StoredAudit, StoredConversation
 from tuvl.agent.transcript import Transcript
 from tuvl.errors import StepError
@@ -35,14 +36,22 @@ def ledger_of(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> Led
     if isinstance(agent.conversation, str):
         node = HelperNode(services=services, step=agent.conversation, field="conversation")
         conversation, sink = None, NodeConversation(node=node)
-        return Ledger(transcript=transcript, audit=_audit(agent, scope, conversation), conversation=sink)
+        return Ledger(
+            transcript=transcript,
+            audit=once_audit(_audit(agent, scope, conversation), services.journal),
+            conversation=once_conversation(sink, services.journal),
+        )
     conversation = None if agent.conversation is None else _id(agent.conversation, scope)
     stored = None
     if conversation is not None and services.records is not None:
         stored = StoredConversation(
             services.records, step_id=scope.place, conversation=conversation, clock=services.clock
         )
-    return Ledger(transcript=transcript, audit=_audit(agent, scope, conversation), conversation=stored)
+    return Ledger(
+        transcript=transcript,
+        audit=once_audit(_audit(agent, scope, conversation), services.journal),
+        conversation=once_conversation(stored, services.journal),
+    )
 
 
 def _audit(agent: AgentPlan, scope: StepScope, conversation: str | None) -> StoredAudit | None:

@@ -9,6 +9,7 @@ from tuvl.errors import StepError
 from tuvl.events.types import EventBody
 from tuvl.llm.meter import Meter
 from tuvl.plan.model import AgentPlan
+from tuvl.steps.agent_book import book_of, services_of_call
 from tuvl.steps.agent_gates import tool_hooks_of
 from tuvl.steps.agent_parts import AgentParts
 from tuvl.steps.base import FATAL_TYPES, RunServices, StepScope
@@ -34,6 +35,7 @@ def toolbox_of(
         clearance=parts.clearance(),
         hooks=tool_hooks_of(parts.scope),
         watch=watch,
+        book=book_of(parts.scope, parts.bounds),
     )
 
 
@@ -57,7 +59,7 @@ def _tool_dispatch(scope: StepScope, bounds: Bounds) -> ToolDispatch:
 
     async def dispatch(ref: str, arguments: JsonObject) -> ToolOutcome:
         given = {**around, **arguments} if around else arguments
-        result = await services.dispatch(ref, given, services=services)
+        result = await services.dispatch(ref, given, services=services_of_call(services))
         if result.failure is not None:
             failure = result.failure
             if failure.type in FATAL_TYPES:

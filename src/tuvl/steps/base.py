@@ -14,6 +14,7 @@ from tuvl.data.sessions import StepData
 from tuvl.events.types import EventBody
 from tuvl.hooks.emit import HookEmitter
 from tuvl.http.client import HttpClient
+from tuvl.journal import NO_JOURNAL, Journal
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
 from tuvl.mcp.pool import McpPool
@@ -140,6 +141,8 @@ class RunServices:
     """What watches the agents of the run; `None` when nothing does."""
     stand_in: StandIn | None = None
     """Asked before each step works; `None` lets all of them work."""
+    journal: Journal = NO_JOURNAL
+    """The part of the run's durable record that is this step's."""
     path: str = ""
     """Where the steps of this run stand in the runs around it: `outer/`, `each[3]/`."""
 

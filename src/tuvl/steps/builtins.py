@@ -2,12 +2,14 @@
 
 import logging
 import math
+from typing import cast
 
 from tuvl.errors import StepError
+from tuvl.journal import Work
 from tuvl.plan.model import FailPlan, LogPlan, SetPlan, WaitPlan
 from tuvl.redaction import redact
 from tuvl.steps.base import StepResult, StepScope
-from tuvl.values import printable
+from tuvl.values import JsonValue, printable
 
 LOGGER = "tuvl.workflow"
 """Name of the logger that `log` steps write to."""
@@ -33,8 +35,20 @@ async def run_wait(scope: StepScope) -> StepResult:
     seconds = action.seconds if isinstance(action.seconds, int | float) else action.seconds.render(scope.values)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise StepError("`seconds` did not give a number of seconds, 0 or more", type="bad_value")
-    await scope.services.clock.sleep(seconds)
+    clock = scope.services.clock
+    if scope.services.journal.keeps:
+        # Whichever process waits, it waits until the same moment.
+        until = await scope.services.journal.record("until", _moment(clock.now().timestamp() + seconds))
+        seconds = max(0.0, float(cast(float, until)) - clock.now().timestamp())
+    await clock.sleep(seconds)
     return StepResult()
+
+
+def _moment(at: float) -> Work:
+    async def moment() -> JsonValue:
+        return at
+
+    return moment
 
 
 async def run_fail(scope: StepScope) -> StepResult:

@@ -9,6 +9,7 @@ from tuvl.events.types import StepFinished, StepStarted
 from tuvl.plan.model import ConditionPlan, ForEachPlan, MatchPlan, StepPlan, WhenPlan
 from tuvl.spec.signals import ERROR
 from tuvl.steps.base import RunServices, StepFailure, StepResult, StepScope
+from tuvl.steps.recorded import effect_of, is_pure, recorded, result_of, result_to_json, within
 from tuvl.tools.batch import out_of_batch
 from tuvl.tools.deadline import DeadlineExceededError, GuestCancelledError, run_with_deadline
 from tuvl.tools.schedule import run_in_order
@@ -77,12 +78,13 @@ class _Loop:
         written: dict[str, JsonValue] = {}
         # What an agent's tools write belongs to the item: the items of a list must not meet in the context.
         inside = replace(services, path=f"{self.scope.place}[{index}]/", merge=written.update)
+        inside = within(inside, f"[{index}]")
         # Inside another ForEach, the outer item stays in sight.
         arguments = {**(self.scope.args or {}), self.action.name: item}
         place, signal, started = inside.path + self.body.id, ERROR, services.clock.monotonic()
         services.emit(place, StepStarted(kind=self.body.kind))
         try:
-            result = await self._run_in_time(index, arguments, inside, trace)
+            result = await self._recorded(index, arguments, inside, trace, written)
             signal = result.signal
         finally:
             duration_ms = (services.clock.monotonic() - started) * 1000
@@ -92,6 +94,28 @@ class _Loop:
             raise self._failed(index, failure.type, failure.message, failure.detail) from failure.cause
         value = _value(self.body, replace(result, delta={**written, **result.delta}))
         return _Item(value=value, handled=result.handled and self._told(index, result.handled))
+
+    async def _recorded(
+        self,
+        index: int,
+        arguments: JsonObject,
+        services: RunServices,
+        trace: list[JsonObject],
+        written: dict[str, JsonValue],
+    ) -> StepResult:
+        """Run the body, or take up how it ended for this item."""
+        if not services.journal.keeps or is_pure(self.body):
+            return await self._run_in_time(index, arguments, services, trace)
+
+        async def work(inside: RunServices) -> JsonObject:
+            result = await self._run_in_time(index, arguments, inside, trace)
+            return {"result": result_to_json(result), "written": dict(written), "trace": list[JsonValue](trace)}
+
+        effect = effect_of(self.body, services.path + self.body.id)
+        kept = await recorded("end", services, work, effect=effect, settle=_settled)
+        written.update(cast(JsonObject, kept["written"]))
+        trace[:] = cast(list[JsonObject], kept["trace"])
+        return result_of(cast(JsonObject, kept["result"]))
 
     async def _run_in_time(
         self, index: int, arguments: JsonObject, services: RunServices, trace: list[JsonObject]
@@ -127,3 +151,7 @@ def _value(body: StepPlan, result: StepResult) -> JsonValue:
     if isinstance(body.action, ConditionPlan | MatchPlan | WhenPlan):
         return cast(JsonValue, {"signal": result.signal})
     return dict(result.delta)
+
+
+def _settled(result: StepResult) -> JsonObject:
+    return {"result": result_to_json(result), "written": {}, "trace": []}

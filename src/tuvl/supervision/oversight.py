@@ -11,6 +11,7 @@ from tuvl.data.run_rows import InterventionRow
 from tuvl.plan.model import AgentPlan, ExecutionPlan
 from tuvl.plan.supervisor import SupervisorPlan
 from tuvl.spec.base import Reaction
+from tuvl.steps.agent_gates import recorded_judge
 from tuvl.steps.base import StepScope
 from tuvl.supervision.judge import LoopJudge
 from tuvl.supervision.rules import Spoken, speaking
@@ -65,7 +66,7 @@ class AgentOverseer:
             if plan is None
             else LoopJudge.of(
                 plan,
-                services.model_for(plan.model),
+                recorded_judge(services, plan.model),
                 timeout_s=services.settings.agent_judge_timeout_s,
                 bounds=bounds,
                 ledger=ledger,

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 from tuvl.errors import TemplateError
+from tuvl.journal import Journal, Wait
 from tuvl.templating.render import Template
 from tuvl.values import JsonObject, JsonValue
 
@@ -74,3 +75,57 @@ class StandingAnswer:
     async def ask(self, request: ApprovalRequest) -> ApprovalDecision:
         """Answer at once."""
         return ApprovalDecision(approved=self.approved, by=self.by, note=self.note)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedLater:
+    """Whoever approves is not here: a durable run is suspended until the answer comes."""
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalDecision:
+        """Refuse: outside of a durable run nothing could wait."""
+        return ApprovalDecision(approved=False, by="nobody", note="there is nobody to approve it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedApprovals:
+    """Asks once for each call, whatever becomes of the process; the record of the run holds the answers."""
+
+    inner: Approvals
+    journal: Journal
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalDecision:
+        """Return the recorded decision, or ask; raises `Suspended` when the answer is to come later."""
+        name = self.journal.numbered(f"approval.{request.call_id}")
+        if isinstance(self.inner, AskedLater):
+            return _decision(await self.journal.ask(_wait(name, request)))
+
+        async def ask() -> JsonValue:
+            decision = await self.inner.ask(request)
+            return {"approved": decision.approved, "by": decision.by, "note": decision.note}
+
+        return _decision(await self.journal.record(name, ask))
+
+
+def _wait(name: str, request: ApprovalRequest) -> Wait:
+    return Wait(
+        name=name,
+        kind="approval",
+        step=request.step_id,
+        message=f"the call of tool {request.tool!r} by step {request.step_id!r} waits for approval",
+        asked={
+            "tool": request.tool,
+            "call_id": request.call_id,
+            "arguments": request.arguments,
+            "reason": request.reason,
+            "requested_by": request.requested_by,
+        },
+    )
+
+
+def _decision(kept: JsonValue) -> ApprovalDecision:
+    answer = cast(JsonObject, kept)
+    return ApprovalDecision(
+        approved=answer["approved"] is True,
+        by=str(answer["by"]),
+        note=cast(str | None, answer.get("note")),
+    )

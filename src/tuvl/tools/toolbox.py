@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from tuvl.clock import Clock
 from tuvl.control import RunControl
@@ -84,6 +84,20 @@ class CallWatch(Protocol):
         ...
 
 
+class CallBook(Protocol):
+    """Holds how calls went, in the durable record of a run, so that none is made twice when the run goes on."""
+
+    async def answered(self, call: RequestedCall, tool: ToolPlan, work: "CallWork") -> "tuple[Observation, Writes]":
+        """Make a call, or take up how it went."""
+        ...
+
+
+Writes: TypeAlias = Mapping[str, JsonValue] | None
+"""What a call may write to the context of the run."""
+
+CallWork: TypeAlias = Callable[[], Awaitable[tuple[Observation, Writes]]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPolicy:
     """How a toolbox treats the calls of an agent."""
@@ -115,6 +129,7 @@ class Toolbox:
         clearance: Clearance | None = None,
         hooks: ToolHooks | None = None,
         watch: CallWatch | None = None,
+        book: CallBook | None = None,
     ) -> None:
         self._declared = {tool.ref: tool for tool in tools}
         self._tools = self._declared
@@ -130,6 +145,7 @@ class Toolbox:
         self._clearance = clearance
         self._hooks = hooks
         self._watch = watch
+        self._book = book
         self._runs: Counter[str] = Counter()
         self._one_writer = asyncio.Lock()
 
@@ -266,6 +282,18 @@ class Toolbox:
         return replace(refusal, content=text, size=len(text), failure=gated_failure(refusal.failure, text))
 
     async def _run(self, call: RequestedCall, admitted: "_Admitted", reply: "_Reply") -> "_Answer":
+        if self._book is None:
+            return await self._run_now(call, admitted, reply)
+
+        async def work() -> tuple[Observation, Writes]:
+            answer = await self._run_now(call, admitted, reply)
+            assert answer.observation is not None
+            return answer.observation, answer.writes
+
+        observation, writes = await self._book.answered(call, admitted.tool, work)
+        return _Answer(call=call, observation=observation, writes=writes)
+
+    async def _run_now(self, call: RequestedCall, admitted: "_Admitted", reply: "_Reply") -> "_Answer":
         if self._hooks is None:
             return await self._observe(call, admitted, reply)
         signal = "error"

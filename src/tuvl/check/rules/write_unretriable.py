@@ -13,8 +13,8 @@ class WriteUnretriable(FaultRule):
     """A write asks for retries, or stands in a durable workflow, without an `idempotency_key`.
 
     A lost reply does not say whether the server acted. The engine therefore sends a POST or PATCH without a key once,
-    whatever `retry` says, and a durable run that goes on after a crash may do its last step again. With a key the
-    server can tell a repetition from a second order.
+    whatever `retry` says, and a durable run whose process was lost meanwhile asks a person what became of it. With a
+    key the server can tell a repetition from a second order.
     """
 
     code = "TV705"

@@ -1,0 +1,1 @@
+"""Durable runs: the record that lets a run go on in another process, and what keeps it."""

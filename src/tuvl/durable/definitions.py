@@ -1,0 +1,72 @@
+"""The files a run was started with, kept by their digest, so that the run goes on with them whatever is edited."""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from tuvl.errors import UsageError
+
+
+def digest_of(files: Mapping[str, bytes]) -> str:
+    """Return one digest for files by their paths, as `sha256:…`."""
+    whole = hashlib.sha256()
+    for path in sorted(files):
+        whole.update(f"{hashlib.sha256(files[path]).hexdigest()}  {path}\n".encode("utf-8", "surrogateescape"))
+    return f"sha256:{whole.hexdigest()}"
+
+
+class Definitions:
+    """The folder `.tuvl/definitions` of a project."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = root / ".tuvl" / "definitions"
+
+    def keep(self, files: Mapping[str, bytes]) -> str:
+        """Keep files, once; returns their digest. Raises `UsageError` when the folder cannot be written."""
+        digest = digest_of(files)
+        target = self._path(digest)
+        if target.is_dir():
+            return digest
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Whole or not at all: another process may look for it at any moment.
+            half = Path(tempfile.mkdtemp(prefix="half-", dir=self._folder))
+            _write(half, files)
+            try:
+                half.rename(target)
+            except OSError:
+                shutil.rmtree(half, ignore_errors=True)
+                if not target.is_dir():
+                    raise
+        except OSError as error:
+            reason = (error.strerror or type(error).__name__).lower()
+            raise UsageError(f"the definition of the run cannot be kept in {str(self._folder)!r}: {reason}") from None
+        return digest
+
+    def folder(self, digest: str) -> Path:
+        """Return the folder of a definition, every byte of it checked; raises `UsageError` when it is not whole."""
+        folder = self._path(digest)
+        files = {
+            str(path.relative_to(folder)).replace(os.sep, "/"): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+        if digest_of(files) != digest:
+            what = "is not there any more" if not folder.is_dir() else "was changed"
+            raise UsageError(f"the definition that the run was started with ({digest[:19]}…) {what}")
+        return folder
+
+    def _path(self, digest: str) -> Path:
+        return self._folder / digest.removeprefix("sha256:")
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    for path, data in files.items():
+        target = folder.joinpath(*path.split("/"))
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        number = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(number, "wb") as stream:
+            stream.write(data)

@@ -1,0 +1,114 @@
+"""Durable runs without any service: each has a file of its own, which one process works on at a time."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from tuvl.durable.files import RunFiles
+from tuvl.durable.record import Answer, DurableJournal
+from tuvl.engine.result import RunResult
+from tuvl.errors import UsageError
+from tuvl.values import JsonObject
+
+if TYPE_CHECKING:
+    from tuvl.durable.backend import Backend, DbosRows
+
+INSTALL = "durable runs need more packages: pip install 'tuvl[durable]'"
+
+Perform = Callable[[JsonObject, DurableJournal], Awaitable[RunResult]]
+"""Performs a run from what it was started with, on its record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a run is now: its result document, and the result itself when this process has performed it."""
+
+    document: JsonObject
+    result: RunResult | None = None
+
+
+class EmbeddedRuns:
+    """The durable runs of one project."""
+
+    def __init__(self, root: Path) -> None:
+        self.files = RunFiles(root)
+
+    async def start(self, run_id: str, payload: JsonObject, perform: Perform) -> Ended:
+        """Begin a run and perform it, to its end or to where it waits.
+
+        Raises `UsageError` when it cannot be kept; whatever `perform` raises passes through, and the run is as if it
+        had never been begun when nothing of it was recorded.
+        """
+        with self.files.held(run_id) as path:
+            performance = _Performance(perform, (), again=False)
+            backend = _backend(path, performance)
+            backend.open()
+            try:
+                await backend.start(run_id, payload)
+            finally:
+                backend.close()
+            return performance.ended()
+
+    async def resume(self, run_id: str, perform: Perform, *, answers: tuple[Answer, ...] = ()) -> Ended:
+        """Go on with a run, with what people have said to it meanwhile; one that has ended is only told.
+
+        Raises `UsageError` when there is no such run, or another process has it.
+        """
+        if not self.files.exists(run_id):
+            raise UsageError(f"there is no durable run {run_id!r} in this project; see `tuvl runs list`")
+        with self.files.held(run_id) as path:
+            performance = _Performance(perform, answers, again=True)
+            backend = _backend(path, performance)
+            backend.open()
+            try:
+                found = await backend.status(run_id)
+                if found is None:
+                    raise UsageError(f"run {run_id!r} was lost before it had begun; start it anew")
+                if found.status == "SUCCESS":
+                    return Ended(document=cast(JsonObject, cast(JsonObject, found.output)["result"]))
+                await backend.take_up(run_id)
+            finally:
+                backend.close()
+            return performance.ended()
+
+
+class _Performance:
+    """One run in this process."""
+
+    def __init__(self, perform: Perform, answers: tuple[Answer, ...], *, again: bool) -> None:
+        self._perform = perform
+        self._answers = answers
+        self._again = again
+        self._result: RunResult | None = None
+        self._error: Exception | None = None
+
+    async def __call__(
+        self, run_id: str, payload: JsonObject, rows: "DbosRows", found: Mapping[str, JsonObject]
+    ) -> JsonObject:
+        from tuvl.durable.backend import LeftOpen  # it imports DBOS
+
+        try:
+            journal = DurableJournal(rows, found, answers=self._answers, again=self._again)
+            self._result = await self._perform(payload, journal)
+        except Exception as error:  # noqa: BLE001 - handed to whoever started the run; as its end it would be recorded
+            self._error = error
+            raise LeftOpen from None
+        error_type = None if self._result.error is None else self._result.error.type
+        if self._result.status == "suspended" or error_type == "record_failed":
+            raise LeftOpen
+        return {"v": 1, "result": self._result.to_json()}
+
+    def ended(self) -> Ended:
+        if self._error is not None:
+            raise self._error
+        assert self._result is not None
+        return Ended(document=self._result.to_json(), result=self._result)
+
+
+def _backend(path: Path, performance: _Performance) -> "Backend":
+    try:
+        from tuvl.durable.backend import Backend  # most runs are not durable, and its import takes a second
+    except ImportError as error:
+        raise UsageError(f"{INSTALL} (no module {error.name!r})") from None
+    return Backend.on_file(str(path), performance)

@@ -1,0 +1,75 @@
+"""The files of embedded durable runs: one database a run, for its owner alone, and for one process at a time."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tuvl.errors import UsageError
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+class RunFiles:
+    """The files below `.tuvl/runs` of a project."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = root / ".tuvl" / "runs"
+
+    def database(self, run_id: str) -> Path:
+        """Return where the record of a run is, or would be; raises `UsageError` for what is no id of a run."""
+        if not _RUN_ID.fullmatch(run_id):
+            raise UsageError(f"{run_id!r} is no id of a run; `tuvl runs list` shows those there are")
+        return self._folder / f"{run_id}.sqlite"
+
+    def exists(self, run_id: str) -> bool:
+        """Whether there is a record of a run."""
+        return self.database(run_id).is_file()
+
+    def is_held(self, run_id: str) -> bool:
+        """Whether a process has the run just now."""
+        lock = self._lock(run_id)
+        if not lock.exists():
+            return False
+        number = os.open(lock, os.O_RDWR)
+        try:
+            return not _locked(number)
+        finally:
+            os.close(number)
+
+    @contextmanager
+    def held(self, run_id: str) -> Iterator[Path]:
+        """Have a run for as long as the block runs; raises `UsageError` when another process has it."""
+        path = self.database(run_id)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            number = os.open(self._lock(run_id), os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            reason = (error.strerror or type(error).__name__).lower()
+            raise UsageError(f"the record of the run cannot be kept in {str(self._folder)!r}: {reason}") from None
+        try:
+            if not _locked(number):
+                raise UsageError(f"run {run_id!r} goes on in another process")
+            # Made before SQLite makes it, so that nobody else can ever read it; its own files follow it in that.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            yield path
+        finally:
+            os.close(number)
+
+    def _lock(self, run_id: str) -> Path:
+        # Never the database itself: closing any of its descriptors would give up the locks of SQLite.
+        return self.database(run_id).with_suffix(".lock")
+
+
+def _locked(number: int) -> bool:
+    """Take the lock, or tell that another process has it; the end of a process, however it comes, gives it back."""
+    try:
+        import fcntl  # Windows has none
+    except ImportError:
+        raise UsageError("durable runs need file locks, which this system does not have") from None
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

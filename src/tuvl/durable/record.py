@@ -1,0 +1,236 @@
+"""The durable record of one run, over whatever keeps its rows: what is found is taken up, what is new is written."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol, cast
+
+from tuvl.clock import Clock, SystemClock
+from tuvl.errors import EngineError
+from tuvl.journal import Effect, Numbers, Settlement, Suspended, Wait, Work
+from tuvl.values import JsonObject, JsonValue
+
+VERSION = 1
+"""Version of the rows' form; a run whose rows are of another one is not taken up."""
+
+
+class Rows(Protocol):
+    """Keeps the rows of one run."""
+
+    async def put(self, name: str, row: JsonObject) -> None:
+        """Keep a row; it is safe when this returns. Raises `EngineError` when it cannot be kept."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a person has said to a run that waits; `digest` is that of what they were shown."""
+
+    wait: str
+    digest: str
+    by: str
+    at: datetime
+    value: JsonObject
+
+
+Outcome = Literal["done", "retry", "failed"]
+
+
+class RunClock:
+    """The clock of one run: its `monotonic` counts the run's own seconds, over all processes that had it."""
+
+    def __init__(self, inner: Clock) -> None:
+        self._inner = inner
+        self._offset = -inner.monotonic()
+
+    def now(self) -> datetime:
+        """Return the time of day in UTC."""
+        return self._inner.now()
+
+    def monotonic(self) -> float:
+        """Return the seconds of the run so far; what was done before is passed in no time."""
+        return self._inner.monotonic() + self._offset
+
+    def catch_up(self, at: float) -> None:
+        """Go on from a moment of the record, unless it is later already."""
+        self._offset += max(0.0, at - self.monotonic())
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._inner.sleep(seconds)
+
+
+@dataclass(slots=True)
+class _State:
+    """What all parts of one record share."""
+
+    rows: Rows
+    found: Mapping[str, JsonObject]
+    clock: RunClock
+    answers: dict[str, Answer]
+    written: set[str] = field(default_factory=set)
+    states: dict[str, JsonValue] = field(default_factory=dict)
+    """What outside of the record has moved on since the last row."""
+
+
+class DurableJournal:
+    """The record of one run (`tuvl.journal.RunJournal`)."""
+
+    keeps = True
+
+    def __init__(
+        self,
+        rows: Rows,
+        found: Mapping[str, JsonObject],
+        *,
+        clock: Clock | None = None,
+        answers: tuple[Answer, ...] = (),
+        again: bool = False,
+    ) -> None:
+        """Wire the record; `found` is what earlier processes have kept, `again` says that there was one.
+
+        `answers` are what people have said since. Raises `EngineError` for rows of another form.
+        """
+        for name, row in found.items():
+            if row.get("v") != VERSION:
+                raise EngineError(
+                    f"the record of the run has form {row.get('v')!r} at {name!r}, and this tuvl knows form {VERSION};"
+                    " resume it with the tuvl that began it",
+                    type="record_form",
+                )
+        by_name = {answer.wait: answer for answer in answers}
+        self._state = _State(rows, found, RunClock(clock or SystemClock()), by_name)
+        self._again = again
+        self._prefix = ""
+        self._numbers = Numbers()
+
+    @property
+    def begun(self) -> bool:
+        """Whether another process has begun the run."""
+        return self._again
+
+    @property
+    def clock(self) -> RunClock:
+        """The clock of the run."""
+        return self._state.clock
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds that the run has taken in other processes."""
+        return max((cast(float, row["t"]) for row in self._state.found.values()), default=0.0)
+
+    def last_state(self, name: str) -> JsonValue | None:
+        """Return the last state that was kept under a name."""
+        rows = [row for row in self._state.found.values() if name in cast(JsonObject, row.get("states", {}))]
+        if not rows:
+            return None
+        return _own(cast(JsonObject, max(rows, key=lambda row: cast(float, row["t"]))["states"])[name])
+
+    def keep_state(self, name: str, value: JsonValue) -> None:
+        """Have the next row hold a state."""
+        self._state.states[name] = value
+
+    def within(self, name: str) -> "DurableJournal":
+        """Return a part of the record."""
+        part = object.__new__(DurableJournal)
+        part._state, part._prefix, part._numbers = self._state, f"{self._prefix}{name}/", Numbers()
+        part._again = self._again
+        return part
+
+    def numbered(self, name: str) -> str:
+        """Return the name with its number."""
+        return self._numbers.next(name)
+
+    def known(self, name: str) -> JsonValue | None:
+        """Return what is recorded under a name."""
+        row = self._state.found.get(self._prefix + name)
+        return None if row is None else _own(row["value"])
+
+    async def record(
+        self, name: str, work: Work, *, effect: Effect | None = None, asked: str | None = None
+    ) -> JsonValue:
+        """Return the recorded outcome, or do the work and record it."""
+        full = self._prefix + name
+        row = self._state.found.get(full)
+        if row is not None:
+            self.clock.catch_up(cast(float, row["t"]))
+            return _own(row["value"])
+        if effect is not None:
+            settled = await self._begin(full, effect)
+            if settled is not None:
+                return await self._put(full, settled)
+        return await self._put(full, await work(), asked=asked)
+
+    async def ask(self, wait: Wait) -> JsonValue:
+        """Return the answer to a question; raises `Suspended` while there is none."""
+        wait = Wait(
+            name=self._prefix + wait.name, kind=wait.kind, step=wait.step, message=wait.message, asked=wait.asked
+        )
+        row = self._state.found.get(wait.name)
+        if row is not None:
+            self.clock.catch_up(cast(float, row["t"]))
+            return _own(row["value"])
+        answer = self._answer(wait)
+        return await self._put(wait.name, {**answer.value, "by": answer.by, "at": answer.at.isoformat()})
+
+    def _answer(self, wait: Wait) -> Answer:
+        answer = self._state.answers.get(wait.name)
+        if answer is None or answer.digest != wait.digest:
+            raise Suspended(wait)
+        return answer
+
+    async def _begin(self, full: str, effect: Effect) -> JsonValue | None:
+        """Record the intent; returns the outcome where a person has said what became of an earlier one."""
+        attempt = 1
+        while (intent := f"{full}!{attempt}") in self._state.found:
+            if effect.repeatable:
+                return None
+            decision = cast(JsonObject, await self._decision(intent, effect))
+            if decision["outcome"] != "retry":
+                if effect.settle is None:
+                    raise EngineError(f"step {effect.step!r} cannot be settled", type="engine", step=effect.step)
+                given = cast(JsonObject, decision["answer"])
+                done = decision["outcome"] == "done"
+                return effect.settle(Settlement(done=done, answer=given, by=str(decision["by"])))
+            attempt += 1
+        await self._put(intent, None)
+        return None
+
+    async def _decision(self, intent: str, effect: Effect) -> JsonValue:
+        wait = Wait(
+            name=f"{intent}?",
+            kind="outcome_unknown",
+            step=effect.step,
+            message=f"step {effect.step!r} ({effect.kind}) was begun, and the process was lost before it was known"
+            " whether it took place",
+        )
+        row = self._state.found.get(wait.name)
+        if row is not None:
+            return row["value"]
+        answer = self._answer(wait)
+        return await self._put(wait.name, {**answer.value, "by": answer.by, "at": answer.at.isoformat()})
+
+    async def _put(self, name: str, value: JsonValue, *, asked: str | None = None) -> JsonValue:
+        if name in self._state.written:
+            raise RuntimeError(f"two pieces of work are recorded as {name!r}")
+        self._state.written.add(name)
+        row: JsonObject = {"v": VERSION, "t": round(self.clock.monotonic(), 6), "value": _own(value)}
+        if asked is not None:
+            row["asked"] = asked
+        if self._state.states:
+            row["states"], self._state.states = dict(self._state.states), {}
+        writing = asyncio.ensure_future(self._state.rows.put(name, row))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            # The work is done, and that is the truth, whatever becomes of those who waited for it.
+            await asyncio.wait((writing,))
+            raise
+        return row["value"]
+
+
+def _own(value: JsonValue) -> JsonValue:
+    """Return a value as it is read from a record: JSON, sharing nothing."""
+    return cast(JsonValue, json.loads(json.dumps(value)))

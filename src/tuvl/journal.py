@@ -1,0 +1,177 @@
+"""The durable record of a run as a port: what was recorded is not done again when the run goes on in another process.
+
+Unlike a sink it may not fail: what it raises ends the run, and the run waits for it before each move.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from tuvl.clock import Clock
+from tuvl.errors import EngineError
+from tuvl.values import JsonObject, JsonValue, canonical
+
+Work = Callable[[], Awaitable[JsonValue]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """Work that changes something outside of the run, so that doing it twice may do harm."""
+
+    step: str
+    """Place of the step, for people."""
+    kind: str
+    repeatable: bool
+    """Whether it may be done again when its end is not known: it carries the same idempotency key each time."""
+    settle: Callable[["Settlement"], JsonValue] | None = None
+    """Gives the outcome that a person's decision stands for; without it nobody can decide."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """What a person has found out about an effect whose end was not known."""
+
+    done: bool
+    """Whether it took place; otherwise the work counts as failed."""
+    answer: JsonObject = field(default_factory=dict)
+    """What the step would have set."""
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """What a run that is suspended waits for."""
+
+    name: str
+    """Its name in the record."""
+    kind: Literal["outcome_unknown", "approval", "question"]
+    step: str
+    message: str
+    asked: JsonObject = field(default_factory=dict)
+    """What a person is shown."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what is asked: an answer to something else is none."""
+        told = canonical([self.name, self.kind, self.step, self.message, self.asked])
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Suspended(EngineError):
+    """The run cannot go on before somebody has answered; its record is kept, and it goes on from there."""
+
+    def __init__(self, wait: Wait) -> None:
+        detail: JsonObject = {"wait": wait.name, "digest": wait.digest, "asked": wait.asked}
+        super().__init__(wait.message, type=wait.kind, step=wait.step, detail=detail)
+        self.wait = wait
+
+
+class Journal(Protocol):
+    """The record of one run, or of a part of it: names are unique within a part."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether anything is recorded at all."""
+        ...
+
+    def within(self, name: str) -> "Journal":
+        """Return the record of a part of this part; asked twice for one name, it numbers anew."""
+        ...
+
+    def numbered(self, name: str) -> str:
+        """Return the name with its number: how often it was asked for in this part."""
+        ...
+
+    def known(self, name: str) -> JsonValue | None:
+        """Return what is recorded under a name; `None` when nothing is."""
+        ...
+
+    def keep_state(self, name: str, value: JsonValue) -> None:
+        """Have the next row hold the state that something outside of the record is in; it is found again by its name."""
+        ...
+
+    async def record(
+        self, name: str, work: Work, *, effect: Effect | None = None, asked: str | None = None
+    ) -> JsonValue:
+        """Return the recorded outcome, or do the work and record it; what the work raises is not recorded.
+
+        With an `effect`, the intent is recorded before the work. Where only that is found, nobody knows whether the
+        effect took place: work that is repeatable is done again, for any other a person is asked (`Suspended`).
+        `asked` is a digest of what the work is given; it tells whether another definition would have asked the same.
+        """
+        ...
+
+    async def ask(self, wait: Wait) -> JsonValue:
+        """Return the answer to a question, recorded or given just now; raises `Suspended` while there is none."""
+        ...
+
+
+class RunJournal(Journal, Protocol):
+    """The record of a whole run, and what it says of the run's time."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether another process has begun the run."""
+        ...
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds that the run has taken in other processes; the time in which no process had it does not count."""
+        ...
+
+    def last_state(self, name: str) -> JsonValue | None:
+        """Return the last state that was kept under a name; `None` when none was."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the run, whose `monotonic` goes on from where the record ends."""
+        ...
+
+
+class NoJournal:
+    """For runs that do not outlive their process."""
+
+    keeps = False
+
+    def within(self, name: str) -> "NoJournal":
+        """Return itself: there are no names to keep apart."""
+        return self
+
+    def numbered(self, name: str) -> str:
+        """Return the name."""
+        return name
+
+    def known(self, name: str) -> None:
+        """Know nothing."""
+        return
+
+    def keep_state(self, name: str, value: JsonValue) -> None:
+        """Keep nothing."""
+
+    async def record(
+        self, name: str, work: Work, *, effect: Effect | None = None, asked: str | None = None
+    ) -> JsonValue:
+        """Do the work."""
+        return await work()
+
+    async def ask(self, wait: Wait) -> JsonValue:
+        """Refuse: nothing would be left to go on from."""
+        raise EngineError(f"{wait.message}; only a durable run can wait", type="not_durable", step=wait.step)
+
+
+NO_JOURNAL = NoJournal()
+
+
+class Numbers:
+    """Counts how often each name was asked for."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def next(self, name: str) -> str:
+        """Return the name with its next number, from 1."""
+        self._counts[name] += 1
+        return f"{name}#{self._counts[name]}"

@@ -1,0 +1,51 @@
+"""The other end of `crashing.py`."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        found = json.loads(self.out)
+        assert isinstance(found, dict)
+        return found
+
+
+class Processes:
+    """Runs commands, each in a process of its own."""
+
+    def __init__(self, server: "subprocess.Popen[str]") -> None:
+        self._server = server
+
+    def tuvl(self, *argv: str, cwd: Path, kill: str | None = None) -> Ended:
+        assert self._server.stdin
+        assert self._server.stdout
+        self._server.stdin.write(json.dumps({"argv": argv, "cwd": str(cwd), "kill": kill}) + "\n")
+        self._server.stdin.flush()
+        said = json.loads(self._server.stdout.readline())
+        return Ended(said["code"], said["out"], said["err"])
+
+
+@contextmanager
+def processes() -> Iterator[Processes]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TUVL_", "OTEL_"))}
+    script = Path(__file__).with_name("crashing.py")
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=kept
+    ) as server:
+        yield Processes(server)
+        assert server.stdin
+        server.stdin.close()
