@@ -28,7 +28,8 @@ class RunsCommand:
         if not root.is_dir():
             raise UsageError(f"--project names {project!r}, which is no folder")
         self._reader: Principal = read_principal(principal)
-        self._access = StoreAccess(str(root), load_settings().database_url)
+        self._root = str(root)
+        self._access = StoreAccess(self._root, load_settings().database_url)
         self._as_json = as_json
 
     def list(self, asked: RunFilter) -> int:

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 runs = typer.Typer(
-    help="Look at the runs on record.",
-    epilog="A run is on record when an agent of it has `audit: true` or keeps a conversation in SQL.",
+    help="Look at the runs on record, and control those that go on.",
+    epilog="A run is on record when an agent of it has `audit: true` or keeps a conversation in SQL, and when its "
+    "workflow has a supervisor.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -58,12 +59,15 @@ def list_(
         str | None, typer.Option(metavar="ID", help="Only runs that took part in this conversation.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="Most runs shown.")] = 50,
+    live: Annotated[
+        bool, typer.Option("--live", help="Only runs that go on, with their state and the process that has them.")
+    ] = False,
     format_: Format = RunsFormat.TEXT,
     principal: Reader = None,
     project: Project = None,
 ) -> None:
     """List runs, the newest first."""
-    from tuvl.cli.runs import RunsCommand
+    from tuvl.cli.runs_control import RunControlCommand
     from tuvl.data.run_rows import RunFilter
 
     asked = RunFilter(
@@ -73,8 +77,8 @@ def list_(
         conversation=conversation,
         limit=limit,
     )
-    command = RunsCommand(project=project, principal=principal, as_json=format_ is RunsFormat.JSON)
-    raise typer.Exit(command.list(asked))
+    command = RunControlCommand(project=project, principal=principal, as_json=format_ is RunsFormat.JSON)
+    raise typer.Exit(command.list_live(asked) if live else command.list(asked))
 
 
 @runs.command(epilog="\b\nExample:\n  tuvl runs show 4f0c…\n\n")

@@ -1,6 +1,6 @@
 """Runs on record as people read them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tuvl.analysis.steps import items, mapping
 from tuvl.cli.wording import cost, count, seconds
@@ -11,7 +11,7 @@ def list_text(runs: Sequence[JsonObject]) -> str:
     """Write a line for each run, columns aligned."""
     if not runs:
         return "no runs on record; a run is kept when an agent of it has `audit: true` or a conversation\n"
-    rows = [
+    return columns(
         (
             str(run["run_id"]),
             str(run["status"]),
@@ -22,10 +22,15 @@ def list_text(runs: Sequence[JsonObject]) -> str:
             str(run["principal"]),
         )
         for run in runs
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    )
+
+
+def columns(rows: Iterable[Sequence[str]]) -> str:
+    """Write a line for each row, aligned."""
+    lines = list(rows)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in lines
     )
 
 
@@ -68,6 +73,12 @@ def _show(run: JsonObject) -> Iterator[str]:
 def _entry(entry: JsonObject) -> Iterator[str]:
     place = f"{entry['step_id']}: turn {entry['iteration']}"
     match entry["type"]:
+        case "intervention":
+            where = place if entry["step_id"] else "the run"
+            why = f": {entry['reason']}" if entry.get("reason") else ""
+            yield f"{where} · {entry['action']} by {entry['source']} {entry['by']}{why}"
+            if entry.get("message"):
+                yield f"    says    {shorten(str(entry['message']), 300)}"
         case "model_call":
             yield f"{place} · {_model_call(entry)} · {entry['finish_reason']}"
             if entry.get("content"):

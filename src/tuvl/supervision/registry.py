@@ -171,9 +171,7 @@ class RunRegistry:
     async def look(self) -> None:
         """Say that this process is alive, when that is due, and carry out what its runs were told."""
         async with self._turn:
-            changed = any(
-                not run.announced or run.shown_paused != run.control.paused for run in self._local.values()
-            )
+            changed = any(not run.announced or run.shown_paused != run.control.paused for run in self._local.values())
             if changed or self._ended or self._clock.monotonic() - self._beat_at >= BEAT_S:
                 await self._beat()
             if self._mirror is not None:
