@@ -8,7 +8,8 @@ from tests.cli.cli_support import write
 from tests.shipping.shipping_support import NEEDED, price_desk, release_of
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
-from tuvl.shipping.assemble import secrets_in, warnings_of
+from tuvl.shipping.assemble import secrets_in
+from tuvl.shipping.caveats import warnings_of
 from tuvl.shipping.contents import collect
 from tuvl.shipping.needs import VariableNeed, needs_of
 
@@ -185,20 +186,3 @@ def test_list_of_packages_that_the_tests_did_not_run_with_warns(tmp_path: Path) 
     desk = write(price_desk(tmp_path), {"requirements.txt": "pyyaml==1.0  # old\nnonesuch>=1\n--no-index\nhttpx\n"})
     told = list(warnings_of(release_of(desk)))
     assert [("pyyaml==1.0" in line, "nonesuch>=1" in line) for line in told] == [(True, False), (False, True)]
-
-
-def test_server_that_is_started_in_the_image_warns(tmp_path: Path) -> None:
-    server = "kind: Artifact\nmetadata: { name: clock }\nspec: { type: mcp, transport: stdio, command: clock-server }\n"
-    step = (
-        "{ id: now, kind: MCP, mcp: { server: artifact://clock@1, tool: now }, routes: { default: END, error: END } }"
-    )
-    desk = write(
-        price_desk(tmp_path),
-        {
-            "artifacts/clock.yaml": server,
-            "workflows/clock.yaml": f"kind: Workflow\nmetadata: {{ name: clock }}\nspec:\n  steps:\n    - {step}\n",
-        },
-    )
-    release = release_of(desk)
-    assert release.needs.extras == ("mcp",)
-    assert ["'clock-server'" in line for line in warnings_of(release)] == [True]

@@ -118,6 +118,8 @@ def test_same_project_elsewhere_under_another_umask_gives_the_same_files(
     same = {name for name in WRITTEN if name not in ("provenance.intoto.json", "ship.json")}
     first, second = bytes_of(desk / "dist"), bytes_of(other / "dist")
     assert {name: first[name] for name in same} == {name: second[name] for name in same}
+    modes = {name: (other / "dist" / name).stat().st_mode & 0o777 for name in WRITTEN if name != "ship.json"}
+    assert modes == dict.fromkeys(modes, 0o644)
 
 
 # ---- the gates -------------------------------------------------------------------------------------------------------

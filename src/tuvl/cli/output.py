@@ -46,13 +46,14 @@ def check_apart(**outputs: str | None) -> None:
         known[path] = name
 
 
-def deliver(text: str, output: str | None) -> bool:
+def deliver(text: str, output: str | None, *, instead: str = "use --output FILE to write it to a file") -> bool:
     """Write a document to the file, or to stdout when there is none; a file that fails falls back to stdout.
 
-    Returns whether the text is where it was asked to be; why it is not is said on stderr.
+    `instead` is what to do where stdout takes nothing. Returns whether the text is where it was asked to be; why it is
+    not is said on stderr.
     """
     if output is None:
-        return write_stdout(text, instead="use --output FILE to write it to a file")
+        return write_stdout(text, instead=instead)
     try:
         write_whole(Path(output), text)
     except OSError as error:

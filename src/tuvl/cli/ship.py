@@ -22,11 +22,12 @@ from tuvl.project.layout import find_root
 from tuvl.project.loading import display_name
 from tuvl.settings import environment
 from tuvl.shipping import gates, provenance
-from tuvl.shipping.assemble import assemble, document_text, release_files, secrets_in, warnings_of
+from tuvl.shipping.assemble import assemble, document_text, release_files, secrets_in
 from tuvl.shipping.contents import Contents, collect
 from tuvl.shipping.gates import Gate
-from tuvl.shipping.output import check_folder, recorded, write_release
+from tuvl.shipping.output import RECORD, check_folder, recorded, write_release
 from tuvl.shipping.release import Release
+from tuvl.shipping.caveats import notes_of, warnings_of
 from tuvl.values import JsonObject, JsonValue, printable_lines
 
 ShipFormat = Literal["text", "json"]
@@ -68,6 +69,8 @@ def ship(options: ShipOptions) -> int:
         _say("nothing is shipped: whoever has the bundle would have the secret")
         return STOPPED
     release = assemble(project, contents, image=options.image)
+    for note in notes_of(release):
+        _say(f"note: {note}")
     warnings = list(warnings_of(release))
     for warning in warnings:
         _say(f"warning: {warning}")
@@ -174,4 +177,4 @@ def _deliver(options: ShipOptions, release: Release, folder: Path, files: dict[s
     else:
         shown = os.path.relpath(folder / release.file) if options.output is None else str(folder / release.file)
         text = f"{shown}\n{release.bundle.digest}\n"
-    return deliver(text, None)
+    return deliver(text, None, instead=f"the files are written; `{display_name(folder / RECORD)}` says the same")

@@ -13,17 +13,20 @@ from tuvl.project.index import ProjectIndex
 from tuvl.scenarios.example_input import example_input
 from tuvl.shipping import compose, dockerfile, kubernetes, sbom
 from tuvl.shipping.bundle import make_bundle
-from tuvl.shipping.contents import REQUIREMENTS, Contents
+from tuvl.shipping.contents import Contents
 from tuvl.shipping.manifest import Manifest, WorkflowEntry, file_entries
 from tuvl.shipping.needs import needs_of
-from tuvl.shipping.packages import distributions_of, installed, python_version, required
+from tuvl.shipping.packages import distributions_of, inventory, own_origin, python_version, required
 from tuvl.shipping.release import Release, WorkflowFacts, default_image
 from tuvl.source.document import Document
 from tuvl.tools.schema import ValueSchema
 from tuvl.values import JsonObject
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
-_IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9_./:@-]{0,254}")
+_HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?::[0-9]+)?"
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_IMAGE = re.compile(rf"(?=.{{1,255}}\Z)(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::\w[\w.-]{{0,127}})?", re.ASCII)
+"""A name as registries and `docker build --tag` take it: a host, parts, a tag, and no digest, which nobody chooses."""
 _DIGITS = 12
 """Hexadecimal digits that stand for the version of a project that names none."""
 
@@ -50,13 +53,17 @@ def assemble(project: ProjectIndex, contents: Contents, *, image: str | None = N
         named = set(distributions_of(needs.imports).values())
     else:
         named = {requirement.name for requirement in required(needs.requirements)}
-    packages = installed(needs.extras, named)
+    found = inventory(needs.extras, named)
+    packages = found.packages
     return Release(
         bundle=make_bundle(manifest, contents.files),
         needs=needs,
         workflows=tuple(sorted(map(_facts, contents.workflows), key=lambda one: one.name)),
         packages=packages,
         node_packages=tuple(one for one in packages if one.name in named),
+        # What the project itself asks for is told of by its own list.
+        missing={name: asks for name, asks in found.missing.items() if name not in named},
+        own_origin=own_origin(),
         python=python_version(),
         image=image or default_image(name, version),
     )
@@ -114,36 +121,3 @@ def secrets_in(contents: Contents) -> Iterator[str]:
             what = secret_in(line)
             if what is not None:
                 yield f"{path}:{number}: the text holds {what} in the clear; let the environment give it"
-
-
-def warnings_of(release: Release) -> Iterator[str]:
-    """Say what a release needs that its image does not have, does not keep, or has in another version."""
-    needs = release.needs
-    for server in needs.servers:
-        if server.transport == "stdio":
-            yield (
-                f"MCP server {server.name!r} is started as {server.place!r}, which the image does not have; "
-                "build an image from this one that does"
-            )
-    if needs.requirements is None:
-        brought = distributions_of(needs.imports)
-        unknown = [module for module in needs.imports if module not in brought]
-        if unknown:
-            yield (
-                f"nodes import {', '.join(unknown)}, which nothing installed here brings; "
-                f"name the packages in a {REQUIREMENTS} of the project"
-            )
-    else:
-        versions = {package.name: package.version for package in release.packages}
-        for requirement in required(needs.requirements):
-            version = versions.get(requirement.name)
-            if version is None or not requirement.takes(version):
-                yield (
-                    f"{REQUIREMENTS} asks for {requirement.text!r}, and the tests ran with {version or 'none of it'}; "
-                    "install what it asks for, and ship again"
-                )
-    if needs.records:
-        yield (
-            "records are kept in a SQLite file, which a container loses with its volume; set TUVL_DATABASE_URL and "
-            "data sources where they are to last"
-        )

@@ -24,7 +24,7 @@ FROM python:{release.python}-slim
 # Another index than the public one: docker build --build-arg PIP_INDEX_URL=… (no credentials: an image keeps them).
 ARG PIP_INDEX_URL
 
-COPY {REQUIREMENTS_FILE} {CONSTRAINTS_FILE} /build/
+COPY --chmod=0444 {REQUIREMENTS_FILE} {CONSTRAINTS_FILE} /build/
 RUN python -m pip install --no-cache-dir --disable-pip-version-check \\
         --requirement /build/{REQUIREMENTS_FILE} --constraint /build/{CONSTRAINTS_FILE} \\
     && rm -r /build
@@ -33,7 +33,7 @@ RUN groupadd --system --gid {USER_ID} tuvl \\
     && useradd --system --uid {USER_ID} --gid {USER_ID} --no-create-home --home-dir {STATE_IN_IMAGE} tuvl \\
     && mkdir {STATE_IN_IMAGE} && chown {USER_ID}:{USER_ID} {STATE_IN_IMAGE}
 
-COPY {json.dumps([release.file, BUNDLE_IN_IMAGE])}
+COPY --chmod=0444 {json.dumps([release.file, BUNDLE_IN_IMAGE])}
 
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 TUVL_ENV=production HOME={STATE_IN_IMAGE}
 USER {USER_ID}:{USER_ID}

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from tuvl.analysis.steps import WorkflowView, mapping, text
+from tuvl.analysis.steps import WorkflowView, items, mapping, text
 from tuvl.check.referred import names_in
 from tuvl.project.scripts import SCRIPTED
 from tuvl.shipping.contents import REQUIREMENTS, Contents
@@ -14,6 +14,8 @@ from tuvl.spec.variables import variables
 from tuvl.values import JsonValue
 
 DATABASE_URL = "TUVL_DATABASE_URL"
+POSTGRES = "postgresql"
+"""Type of the data sources that are no files."""
 _KEYLESS = (SCRIPTED, "openai_compatible")
 """Providers that look for no key of their own in the environment."""
 
@@ -47,6 +49,8 @@ class ServerNeed:
     transport: str
     place: str
     """The program it is started by, or its URL, as written."""
+    arguments: tuple[str, ...] = ()
+    """What the program is started with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +65,8 @@ class Needs:
     """Modules outside of the standard library that nodes import."""
     requirements: bytes | None
     """The project's own list of packages, when it has one."""
-    records: bool
-    """Whether data models are worked on, so that a database is kept."""
+    in_files: tuple[str, ...]
+    """Data models whose records are kept in a SQLite file."""
 
 
 def needs_of(contents: Contents) -> Needs:
@@ -79,7 +83,7 @@ def needs_of(contents: Contents) -> Needs:
             {path: contents.files[path] for path in contents.node_files}, folder=contents.node_folder
         ),
         requirements=contents.files.get(REQUIREMENTS),
-        records=any(document.kind == "ModelDefinition" for document in documents),
+        in_files=_in_files(documents),
     )
 
 
@@ -129,14 +133,22 @@ def _servers(documents: tuple[Document, ...]) -> Iterator[ServerNeed]:
                 version=str(head.get("version", 1)),
                 transport=text(spec.get("transport")) or "",
                 place=text(spec.get("command")) or text(spec.get("url")) or "",
+                arguments=tuple(map(str, items(spec.get("args")))),
             )
 
 
 def _extras(documents: tuple[Document, ...], servers: tuple[ServerNeed, ...]) -> tuple[Extra, ...]:
     found: set[Extra] = {"mcp"} if servers or any(map(_calls_server, documents)) else set()
-    if any(document.kind == "DataSource" and _spec(document).get("type") == "postgresql" for document in documents):
+    if any(document.kind == "DataSource" and _spec(document).get("type") == POSTGRES for document in documents):
         found.add("postgres")
     return tuple(sorted(found))
+
+
+def _in_files(documents: tuple[Document, ...]) -> tuple[str, ...]:
+    """The data models of no data source, and those of one that is a file."""
+    served = {_name(each) for each in documents if each.kind == "DataSource" and _spec(each).get("type") == POSTGRES}
+    models = (document for document in documents if document.kind == "ModelDefinition")
+    return tuple(sorted({_name(model) for model in models if text(_spec(model).get("datasource")) not in served}))
 
 
 def _calls_server(document: Document) -> bool:

@@ -47,6 +47,8 @@ def write_release(folder: Path, files: Mapping[str, bytes], record: JsonObject) 
         folder.mkdir(parents=True, exist_ok=True)
         for name, raw in files.items():
             write_bytes_whole(folder / name, raw)
+            # An image keeps the modes of what is copied into it, and whoever it runs as must be able to read.
+            (folder / name).chmod(0o644)
         write_bytes_whole(folder / RECORD, record_bytes(files, record))
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()

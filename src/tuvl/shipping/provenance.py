@@ -6,6 +6,7 @@ from hashlib import sha256
 
 import tuvl
 from tuvl.shipping.gates import Gate
+from tuvl.shipping.packages import OWN
 from tuvl.shipping.release import Release
 from tuvl.values import JsonObject, JsonValue
 
@@ -76,5 +77,11 @@ def _materials(release: Release) -> list[JsonValue]:
     files: list[JsonValue] = [
         {"name": entry.path, "digest": {"sha256": entry.sha256}} for entry in release.bundle.manifest.files
     ]
-    packages: list[JsonValue] = [{"uri": package.purl} for package in release.packages]
+    packages: list[JsonValue] = [
+        {"uri": package.purl, **(_own_build(release) if package.name == OWN else {})} for package in release.packages
+    ]
     return [*files, *packages]
+
+
+def _own_build(release: Release) -> JsonObject:
+    return {} if release.own_origin is None else {"annotations": {"tested_build": f"from {release.own_origin}"}}

@@ -1,6 +1,7 @@
 """One release: a bundle with what is known of it, from which every file to deploy it is written."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -44,6 +45,10 @@ class Release:
     """tuvl and all it needs, in the versions that the checks and tests ran with."""
     node_packages: tuple[Package, ...]
     """Those of them that nodes import, where the project has no list of its own."""
+    missing: Mapping[str, str]
+    """Packages that the image installs and that are not installed here, with who asks for each."""
+    own_origin: str | None
+    """Where the tuvl that checked and tested is from, when not from a package index."""
     python: str
     image: str
     """Name and tag of the image."""

@@ -15,7 +15,7 @@ def sbom(release: Release) -> JsonObject:
     """Make the document; the same release gives the same one, so that it names no time."""
     manifest = release.bundle.manifest
     bundle = f"bundle:{release.label}"
-    packages: list[JsonValue] = [_package(one) for one in release.packages]
+    packages: list[JsonValue] = [_package(one, release) for one in release.packages]
     files: list[JsonValue] = [
         {
             "type": "file",
@@ -51,13 +51,17 @@ def sbom(release: Release) -> JsonObject:
     return document
 
 
-def _package(package: Package) -> JsonObject:
+def _package(package: Package, release: Release) -> JsonObject:
+    of_tests: JsonObject = {}
+    if package.name == OWN and release.own_origin is not None:
+        of_tests = {"properties": [{"name": "tuvl:tested_build", "value": f"from {release.own_origin}"}]}
     return {
         "type": "library",
         "bom-ref": package.purl,
         "name": package.name,
         "version": package.version,
         "purl": package.purl,
+        **of_tests,
     }
 
 
