@@ -62,8 +62,6 @@ def _execute(options: RunOptions, project: ProjectIndex, document: Document) -> 
     durable = options.durable or plan.durable
     if durable or keeps_records(plan):
         _let_be_controlled(engine, project, settings, durable=durable)
-    if keeps_records(plan):
-        _let_be_controlled(engine, project, settings, durable=False)
     interrupts = Interrupts(control, view)
     # The collector looks at what the run makes, and not at what was there before.
     gc.freeze()
