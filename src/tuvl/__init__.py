@@ -1,11 +1,15 @@
 """tuvl: workflows of AI agents, proven before they run, bounded while they run, explained after."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from tuvl.interrupted import quiet_until_main
+
+quiet_until_main()  # before anything that takes its time to import
+
+from importlib import import_module  # noqa: E402 - see above
+from typing import TYPE_CHECKING  # noqa: E402
 
 # Loaded at once, not on first use: the module has the name of the function it defines, and importing it later would
 # put the module in the function's place. It imports next to nothing, so `tuvl --version` stays fast.
-from tuvl.node import node
+from tuvl.node import node  # noqa: E402
 
 if TYPE_CHECKING:  # the names below, for type checkers; at run time each is loaded when it is first asked for
     from tuvl.agent.exits import ExitReason

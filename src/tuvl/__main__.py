@@ -5,18 +5,21 @@ from collections.abc import Sequence
 
 from tuvl import __version__
 from tuvl.cli.streams import flush_stdout, take_over, write_stdout
-
-INTERRUPTED = 130
+from tuvl.interrupted import INTERRUPTED, stop_quietly_no_more
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. Without words they are those of the process, which is all ours."""
     if argv is not None:
         return _run(list(argv))
-    take_over()
-    code = _run(sys.argv[1:])
-    if not flush_stdout():
-        code = code or 1
+    try:
+        stop_quietly_no_more()
+        take_over()
+        code = _run(sys.argv[1:])
+        if not flush_stdout():
+            code = code or 1
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     if "tuvl.leftovers" in sys.modules:
         from tuvl.cli.ending import end_with
 

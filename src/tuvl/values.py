@@ -216,6 +216,11 @@ def _escaped_in_json(found: re.Match[str]) -> str:
     return found[0] if found[0] in "\n\t\r" else json.dumps(found[0])[1:-1]
 
 
+def dollars(amount: float | None) -> float | None:
+    """Return US dollars as they are shown: to a thousandth of a millionth, without the noise that sums collect."""
+    return None if amount is None else round(amount, 9)
+
+
 def number_text(value: float) -> str:
     """Write a number the way it stands in a file: all its digits and no exponent, unless there are very many."""
     if not isinstance(value, int):

@@ -90,6 +90,14 @@ async def test_outcome_schema_is_checked_on_the_result():
     assert (ended.signal, ended.reason.type, ended.writes) == ("error", "invalid_result", {})
 
 
+def test_fields_of_an_answer_that_meet_in_one_key_are_unreadable_and_none_is_lost_in_silence():
+    contract = OutcomeContract(plan=OutcomePlan(write="result", format="json", map={"n": "num"}))
+    assert contract.finalize_completion('{"n": 1, "m": 2}').writes["num"] == 1
+    with pytest.raises(BadAnswer, match="two fields of the answer go to one context key") as bad:
+        contract.finalize_completion('{"n": 1, "num": 2}')
+    assert bad.value.signal == "parse_error"
+
+
 @pytest.mark.parametrize("text", ["no JSON", '{"_last_error": "x"}', '{"kept": 1}'])
 def test_completion_whose_answer_cannot_be_merged_ends_on_the_signal_parse_error(text):
     """Reserved keys, those that `map` makes included, are as unreadable as text that is no JSON."""

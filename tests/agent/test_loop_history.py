@@ -1,5 +1,7 @@
 """A long conversation: the notice to finish, compaction, and the limits of one request."""
 
+from typing import cast
+
 import pytest
 
 from tests.agent.loop_support import Loop, Model, ask, say
@@ -7,6 +9,9 @@ from tuvl.agent.compaction import Calibration, Compactor, estimates
 from tuvl.agent.conclude import Conclusion
 from tuvl.agent.groups import grouped
 from tuvl.agent.history import Preparation
+from tuvl.agent.ledger import Ledger
+from tuvl.agent.limits import Bounds
+from tuvl.agent.summary import Summarizer
 from tuvl.clock import SystemClock
 from tuvl.errors import ModelError, StepError
 from tuvl.llm.messages import Message, ToolCall, Usage
@@ -222,3 +227,14 @@ async def test_a_request_past_its_limits_is_refused_before_it_is_sent(limits, fi
     ended = await loop.run()
     assert (ended.reason.type, ended.reason.detail["limit"]) == ("context_limit", f"context_limits.{field}")
     assert len(loop.model.requests) == 1
+
+
+async def test_a_summary_that_fails_is_told_as_the_summary_with_its_model():
+    down = ModelError("down", type="server_error", retryable=True)
+    summarizer = Summarizer(
+        model=Model([down], name="short"), bounds=cast(Bounds, None), ledger=cast(Ledger, None), clock=SystemClock()
+    )
+    with pytest.raises(ModelError) as caught:
+        await summarizer([Message(role="user", content="x")])
+    assert caught.value.message == "the summary of earlier turns, by model 'short', failed: down"
+    assert caught.value.type == "server_error"

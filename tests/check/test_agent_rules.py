@@ -123,6 +123,17 @@ class TestOutcomes:
         report = agent(tmp_path, f"outcome: {{ enum: {enum} }}", routes=f"solved: END, {EXITS}")
         assert [finding.code for finding in report.findings if finding.severity == "error"] == ["TV406"]
 
+    def test_fields_of_an_answer_that_meet_in_one_key_are_an_error(self, tmp_path: Path) -> None:
+        steps = """
+            - id: a
+              kind: Agent
+              mode: completion
+              agent: { model: o/m-1, prompt: Count., outcome: { format: json, map: { n: num, k: key, m: num } } }
+        """
+        (found,) = [each for each in check(tmp_path, workflow(steps)).findings if each.severity == "error"]
+        assert (found.code, found.path) == ("TV406", "spec.steps[0].agent.outcome.map.m")
+        assert found.message == "the answer's fields 'n' and 'm' of step 'a' both go to context key 'num'"
+
     def test_outcome_named_default_falls_through(self, tmp_path: Path) -> None:
         report = agent(tmp_path, "outcome: { enum: [solved, default] }", routes=f"solved: END, {EXITS}")
         assert messages(report, "TV203") == []

@@ -330,3 +330,34 @@ class TestContextOverflow:
 
     def test_unknown_window_is_silent(self, tmp_path: Path) -> None:
         assert messages(agent(tmp_path), "TV606") == []
+
+
+class TestNumbersAsWritten:
+    HUGE = 10**30
+
+    @pytest.mark.parametrize("field", ["max_consecutive_tool_failures", "answer_retries", "max_tool_calls"])
+    def test_a_bound_is_quoted_as_it_stands_in_the_file(self, tmp_path: Path, field: str) -> None:
+        fields = f"{field}: {self.HUGE}, max_calls_per_turn: 2, max_wall_clock_s: 60"
+        (found,) = messages(agent(tmp_path, fields), "TV602")
+        assert f"`{field}: {self.HUGE}` of step 'a'" in found
+
+    def test_iterations_are_quoted_as_they_stand_in_the_file(self, tmp_path: Path) -> None:
+        (found,) = messages(agent(tmp_path, f"max_iterations: {self.HUGE}"), "TV601")
+        assert f"only its {self.HUGE} iterations" in found
+
+    def test_seconds_are_not_rounded(self, tmp_path: Path) -> None:
+        found = messages(agent(tmp_path, "max_wall_clock_s: 1234567.5", head="limits: { timeout_s: 1234567 }"), "TV602")
+        assert "`max_wall_clock_s: 1234567.5` of step 'a'" in found[0]
+        assert "`limits.timeout_s: 1234567` ends it before" in found[0]
+
+    def test_more_items_than_steps_are_told(self, tmp_path: Path) -> None:
+        steps = """
+            - { id: each, kind: ForEach, items: "{{ list }}", as: one, step: body, max_items: N, output_key: all }
+            - { id: body, kind: Functional, runner: set, values: { x: 1 } }
+        """
+        told = check(tmp_path, workflow(steps.replace("N", "300"), "limits: { max_steps: 300 }"))
+        assert messages(told, "TV602") == [
+            "`max_items: 300` of step 'each' is never reached: each item is a step,"
+            " and `limits.max_steps: 300` ends the run before"
+        ]
+        assert messages(check(tmp_path, workflow(steps.replace("N", "199"))), "TV602") == []

@@ -7,6 +7,7 @@ import shlex
 import signal
 import stat
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -422,3 +423,43 @@ def test_device_named_as_output_gets_the_document_and_stays_a_device(here: Path,
     assert stat.S_ISCHR(os.stat(device).st_mode)
     os.close(theirs)
     os.close(ours)
+
+
+AT_THE_IMPORT = """
+import os, signal, sys
+
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+sys.meta_path.insert(0, Interrupting())
+"""
+
+
+@pytest.mark.parametrize("module", ["tuvl.node", "tuvl.__main__", "tuvl.cli.streams", "tuvl.cli.flags", "tuvl.cli.run"])
+@pytest.mark.parametrize("script", [True, False], ids=["script", "module"])
+def test_interrupt_while_the_command_is_imported_is_130_without_a_word(
+    module: str, script: bool, tmp_path: Path
+) -> None:
+    if script and module == "tuvl.__main__":
+        module = "tuvl.cli"
+    write(tmp_path, {"sitecustomize.py": AT_THE_IMPORT.format(module=module)})
+    started = [str(Path(sys.executable).with_name("tuvl"))] if script else [sys.executable, "-m", "tuvl"]
+    done = subprocess.run(
+        [*started, "run", "nothing"],
+        cwd=tmp_path,
+        env=environment(PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_program_that_imports_tuvl_keeps_its_own_way_with_interrupts(tmp_path: Path) -> None:
+    code = "import signal, tuvl; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.stdout == "True\n"

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import datetime
 import logging
 
 import pytest
@@ -103,6 +104,28 @@ async def test_a_typed_result_is_told_to_the_model_checked_and_given_back_typed(
     assert result.output_as(Refund) == Refund(5.0)
     with pytest.raises(UsageError, match="no int"):
         result.output_as(int)
+
+
+@dataclasses.dataclass
+class Visit:
+    day: datetime.date
+
+
+async def test_an_answer_is_held_against_the_type_and_not_its_schema_alone():
+    """A schema takes any text for a date; what `output_as` would find out is found out while the model can mend it."""
+    loop = made(
+        reply({"result": {"day": "2030-13-01"}}),
+        reply({"result": {"day": "2030-12-01"}}),
+        result_type=Visit,
+        limits=Limits(answer_retries=1),
+    )
+    result = await loop.run("go")
+    assert "day: " in result.messages[3].content
+    assert "2030-13" not in result.messages[3].content
+    assert result.output_as(Visit) == Visit(datetime.date(2030, 12, 1))
+    refused = await made(reply({"result": {"day": "2030-13-01"}}), result_type=Visit).run("go")
+    assert refused.error is not None
+    assert (refused.signal, refused.error.type) == ("error", "invalid_result")
 
 
 @pytest.mark.parametrize(

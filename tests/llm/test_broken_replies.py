@@ -32,15 +32,17 @@ def error(**fields: object) -> dict:
     return {"error": {"message": "no luck", **fields}}
 
 
-NOT_JSON = ("bad_response", False, "model 'm': the reply is not JSON")
+SEE = "that is not JSON; see that `api_base` of its preset leads to an API"
+NOT_JSON = ("bad_response", False, f"model 'm' answered 200 with something {SEE}")
+PAGE_INSTEAD = ("bad_response", False, f"model 'm' answered 200 with text/html {SEE}")
 NO_OBJECT = ("bad_response", False, "model 'm': the reply is not a JSON object")
 NO_CHOICE = ("bad_response", False, "model 'm': the reply holds no choice")
 NO_MESSAGE = ("bad_response", False, "model 'm': the reply's choice holds no message")
 UNNAMED = ("bad_response", False, "model 'm': error in place of a reply: no luck")
 
 FAILURES = {
-    "a page": (Answer(body=PAGE, headers=HTML), NOT_JSON),
-    "a page that says it is JSON": (Answer(body=PAGE), NOT_JSON),
+    "a page": (Answer(body=PAGE, headers=HTML), PAGE_INSTEAD),
+    "a page that says it is JSON": (Answer(body=PAGE), PAGE_INSTEAD),
     "a page with an error status": (
         Answer(status=502, body=PAGE, headers=HTML),
         ("server_error", True, "model 'm' answered 502"),

@@ -17,9 +17,9 @@ def findings(tmp_path: Path, text: str) -> list[Finding]:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("  stubs: { laod: {} }\n  expect: {}\n", 5, "stub 'laod'"),
-        ("  allow_effects: [markk]\n  expect: {}\n", 5, "`allow_effects` 'markk'"),
-        ("  answers: { nobody: {} }\n  expect: {}\n", 5, "answer 'nobody'"),
+        ("  stubs: { laod: {} }\n  expect: { status: completed }\n", 5, "stub 'laod'"),
+        ("  allow_effects: [markk]\n  expect: { status: completed }\n", 5, "`allow_effects` 'markk'"),
+        ("  answers: { nobody: {} }\n  expect: { status: completed }\n", 5, "answer 'nobody'"),
         ("  expect: { steps: [load, nothing] }\n", 5, "expected step 'nothing'"),
         ("  expect: { calls: [merk] }\n", 5, "expected call 'merk'"),
         ("  expect:\n    calls:\n      - { tool: merk }\n", 7, "expected call 'merk'"),
@@ -32,15 +32,15 @@ def test_step_that_is_not_there_is_found_at_its_place(tmp_path: Path, text: str,
 
 
 def test_step_that_is_meant_is_suggested(tmp_path: Path) -> None:
-    (found,) = findings(tmp_path, "  stubs: { laod: {} }\n  expect: {}\n")
+    (found,) = findings(tmp_path, "  stubs: { laod: {} }\n  expect: { status: completed }\n")
     assert found.hint == "did you mean 'load'?"
 
 
 def test_workflow_that_is_not_there_is_found(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
-    text = "kind: WorkflowTest\nmetadata: { name: two }\nspec: { workflow: tickets, expect: {} }\n"
+    text = "kind: WorkflowTest\nmetadata: { name: two }\nspec: { workflow: tickets, expect: { status: completed } }\n"
     (tmp_path / "tests" / "two.yaml").write_text(text)
-    (found,) = findings(tmp_path, "  expect: {}\n")
+    (found,) = findings(tmp_path, "  expect: { status: completed }\n")
     assert (Path(found.file).name, found.line) == ("two.yaml", 3)
     assert found.message == "workflow 'tickets' is none of this project"
 

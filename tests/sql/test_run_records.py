@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -368,6 +368,34 @@ def test_a_project_without_runs_has_an_empty_list_and_gets_no_store(tmp_path: Pa
         assert json.loads(cli.invoke(app, ["runs", "list", "--format", "json"]).stdout) == []
         assert "no runs on record" in cli.invoke(app, ["runs", "list"]).stdout
     assert not (tmp_path / ".tuvl").exists()
+
+
+async def test_a_trace_of_nothing_says_what_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = kept(tmp_path, Database("sqlite", ""), audit=True)
+    run = (await project.run()).run_id
+    silent = (await kept(tmp_path / "silent", Database("sqlite", ""), conversation=conversation("c")).run()).run_id
+
+    def traced(*words: str) -> str:
+        return CliRunner().invoke(app, ["runs", "trace", *words]).stdout
+
+    def ask() -> list[str]:
+        with chdir(tmp_path):
+            told = [
+                traced(run, "--step", "agnt"),
+                traced(run, "--step", "zz"),
+                traced(run, "--tool", "sya"),
+                traced(run, "--step", "agent", "--tool", "look_up"),
+            ]
+        with chdir(tmp_path / "silent"):
+            return [*told, traced(silent, "--step", "zz")]
+
+    assert await asyncio.to_thread(ask) == [
+        "nothing audited under --step agnt; did you mean 'agent'?\n",
+        "nothing audited under --step zz; there are agent\n",
+        "nothing audited under --tool sya; did you mean 'say'?\n",
+        "nothing audited under --tool look_up; there are say, bad\n",
+        "nothing audited; set `audit: true` on the agents whose calls should be kept\n",
+    ]
 
 
 def test_another_tenants_run_is_not_found_by_the_command(tmp_path: Path, monkeypatch) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from tuvl.errors import StepError
 from tuvl.redaction import redact
 from tuvl.spec.signals import Reserved
-from tuvl.values import JsonObject, JsonValue, number_text, shorten
+from tuvl.values import JsonObject, JsonValue, dollars, number_text, shorten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,8 @@ class BudgetExceeded(StepError):
     """A budget was reached; `limit` names the field that set it."""
 
     def __init__(self, limit: str, *, bound: float, used: float | None = None, asked: int | None = None) -> None:
-        spent = "" if used is None else f" ({number_text(round(used, 9))} used)"
+        used = dollars(used)  # or seconds, or a count, which it leaves as they are
+        spent = "" if used is None else f" ({number_text(used)} used)"
         said = f"{limit}: {number_text(bound)} reached{spent}"
         if asked is not None:
             said = f"{limit}: one reply asked for {asked} calls, and {number_text(bound)} are permitted in all{spent}"

@@ -46,7 +46,11 @@ class OutcomeContract:
         return Exit(signal=signal, writes=self._merged(payload, text))
 
     def _merged(self, payload: JsonObject, text: str) -> dict[str, JsonValue]:
-        fields = {self.plan.map.get(key, key): value for key, value in payload.items() if key != "outcome"}
+        given = {key: value for key, value in payload.items() if key != "outcome"}
+        fields = {self.plan.map.get(key, key): value for key, value in given.items()}
+        if len(fields) < len(given):
+            message = "two fields of the answer go to one context key, by their names and `outcome.map`"
+            raise self._bad(message, text, type="parse_error", signal="parse_error")
         reserved = sorted(key for key in fields if key.startswith("_"))
         if reserved:
             message = f"the answer sets the reserved key {shorten(reserved[0], 64)!r}"

@@ -39,7 +39,12 @@ class Summarizer:
             max_output_tokens=self.max_output_tokens,
         )
         started = self.clock.monotonic()
-        reply = await self.model.complete(request)
+        try:
+            reply = await self.model.complete(request)
+        except StepError as error:
+            # In the place of a turn, nobody would know whose failure it is.
+            error.message = f"the summary of earlier turns, by model {self.model.name!r}, failed: {error.message}"
+            raise
         usage = self.bounds.meter.count_reply(request, reply, self.model.price)
         duration_ms = (self.clock.monotonic() - started) * 1000
         await self.ledger.summarized(len(messages), model=self.model.name, usage=usage, duration_ms=duration_ms)

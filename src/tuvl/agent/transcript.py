@@ -12,7 +12,7 @@ from tuvl.llm.messages import Message, ModelReply, ToolCall, Usage
 from tuvl.redaction import redact_json
 from tuvl.tools.result import Observation
 from tuvl.tools.toolbox import RequestedCall
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, dollars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +219,6 @@ def _usage(usage: Usage) -> JsonObject:
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "total_tokens": usage.total_tokens,
-        "cost_usd": usage.cost_usd,
+        "cost_usd": dollars(usage.cost_usd),
         "estimated": usage.estimated,
     }

@@ -56,7 +56,7 @@ def _shown(name: str) -> str:
 
 
 def bad_outcomes(step: StepView) -> Iterator[Fault]:
-    """Values of `outcome.enum` that are reserved, repeated, empty, or no text."""
+    """Values of `outcome.enum` that are reserved, repeated, empty, or no text; fields that `outcome.map` lets meet."""
     seen: set[str] = set()
     for index, value in enumerate(items(mapping(step.agent.get("outcome")).get("enum"))):
         path = (*step.path, "agent", "outcome", "enum", index)
@@ -73,6 +73,22 @@ def bad_outcomes(step: StepView) -> Iterator[Fault]:
             yield Fault(path, f"outcome {value!r} of step {step.id!r} is declared twice", "remove one of them")
         else:
             seen.add(value)
+    yield from _meeting_fields(step)
+
+
+def _meeting_fields(step: StepView) -> Iterator[Fault]:
+    """Fields of the answer that `outcome.map` sends to one context key: one of them would be lost."""
+    known: dict[str, str] = {}
+    for field, key in mapping(mapping(step.agent.get("outcome")).get("map")).items():
+        if not isinstance(key, str):
+            continue
+        if key in known:
+            yield Fault(
+                (*step.path, "agent", "outcome", "map", field),
+                f"the answer's fields {known[key]!r} and {field!r} of step {step.id!r} both go to context key {key!r}",
+                "give each field a key of its own",
+            )
+        known.setdefault(key, field)
 
 
 def bad_guardrails(step: StepView) -> Iterator[Fault]:

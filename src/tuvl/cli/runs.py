@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from tuvl.cli.inputs import read_principal
 from tuvl.cli.output import json_document
-from tuvl.cli.runs_text import list_text, show_text, trace_text
+from tuvl.cli.runs_text import list_text, nothing_found_text, show_text, trace_text
 from tuvl.cli.streams import write_stdout
 from tuvl.data.run_records import StoreAccess
-from tuvl.data.run_rows import RunFilter, TraceFilter
+from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
 from tuvl.errors import UsageError
 from tuvl.principal import Principal
 from tuvl.project.layout import find_root
@@ -47,8 +47,13 @@ class RunsCommand:
     def trace(self, run_id: str, asked: TraceFilter) -> int:
         """Print the audited calls of one run."""
         self._run(run_id)
-        entries = list(self._ask(lambda: self._access.store.trace(run_id, asked)))
-        return self._print(list(entries), trace_text(entries))
+        entries = self._trace(run_id, asked)
+        if entries or asked == TraceFilter():
+            return self._print(list(entries), trace_text(entries))
+        return self._print([], nothing_found_text(asked, self._trace(run_id, TraceFilter())))
+
+    def _trace(self, run_id: str, asked: TraceFilter) -> Rows:
+        return self._ask(lambda: self._access.store.trace(run_id, asked))
 
     def _run(self, run_id: str) -> JsonObject:
         run = None

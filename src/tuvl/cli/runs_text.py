@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tuvl.analysis.steps import items, mapping
 from tuvl.cli.wording import cost, count, seconds
+from tuvl.data.run_rows import TraceFilter
+from tuvl.suggest import did_you_mean
 from tuvl.values import JsonObject, JsonValue, dump_json, shorten
 
 
@@ -44,6 +46,19 @@ def trace_text(entries: Sequence[JsonObject]) -> str:
     if not entries:
         return "nothing audited; set `audit: true` on the agents whose calls should be kept\n"
     return "".join(f"{line}\n" for entry in entries for line in _entry(entry))
+
+
+def nothing_found_text(asked: TraceFilter, entries: Sequence[JsonObject]) -> str:
+    """Say why a question has no answer, in a run of which these calls are on record."""
+    if not entries:
+        return trace_text(())
+    steps = dict.fromkeys(str(entry["step_id"]) for entry in entries)
+    tools = dict.fromkeys(str(entry["tool"]) for entry in entries if entry["type"] == "tool_call")
+    for option, name, known in (("--step", asked.step, steps), ("--tool", asked.tool, tools)):
+        if name is not None and name not in known:
+            hint = did_you_mean(name, known) or (f"there are {', '.join(known)}" if known else "there is none at all")
+            return f"nothing audited under {option} {name}; {hint}\n"
+    return f"nothing audited of tool {asked.tool} under --step {asked.step}\n"
 
 
 def _show(run: JsonObject) -> Iterator[str]:

@@ -8,7 +8,7 @@ from tuvl.cli.render_junit import sound_xml
 from tuvl.cli.wording import count
 from tuvl.scenarios.judging import Judged, JudgedVerdict
 from tuvl.scenarios.run import Outcome
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, dollars
 
 SUITE = "judged by a model"
 _VERDICTS: tuple[JudgedVerdict, ...] = ("met", "unmet", "skipped", "unanswered")
@@ -60,7 +60,7 @@ def _judged_json(outcome: Outcome, judged: Judged) -> JsonObject:
     usage = judged.usage
     used: JsonObject | None = None
     if usage is not None:
-        used = {"total_tokens": usage.total_tokens, "cost_usd": usage.cost_usd, "estimated": usage.estimated}
+        used = {"total_tokens": usage.total_tokens, "cost_usd": dollars(usage.cost_usd), "estimated": usage.estimated}
     return {
         "scenario": outcome.name,
         "name": judged.name,

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from tuvl.llm.meter import Meter
 from tuvl.steps.base import StepFailure
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, dollars
 
 Status: TypeAlias = Literal["completed", "failed", "aborted", "suspended"]
 
@@ -87,7 +87,7 @@ class Usage:
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "total_tokens": self.total_tokens,
-            "cost_usd": self.cost_usd,
+            "cost_usd": dollars(self.cost_usd),
             "estimated": self.estimated,
         }
 

@@ -5,7 +5,7 @@ from functools import cache
 from typing import get_args
 
 from tuvl.events.types import Event, EventBody
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, dollars
 
 _DURATIONS = frozenset({"duration_ms", "elapsed_s"})
 
@@ -22,7 +22,9 @@ def to_wire(event: Event) -> JsonObject:
     }
     for name in _field_names(body.type):
         value = getattr(body, name)
-        wire[name] = round(value, 3) if name in _DURATIONS else value
+        if name in _DURATIONS:
+            value = round(value, 3)
+        wire[name] = dollars(value) if name == "cost_usd" else value
     return wire
 
 

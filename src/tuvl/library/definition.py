@@ -22,12 +22,12 @@ from tuvl.library.checking import items, not_negative, one_of, positive, text
 from tuvl.library.models import ModelChoice, check_model
 from tuvl.library.tool import Tool
 from tuvl.library.toolbox import Toolbox
-from tuvl.library.typed import NotTypableError, schema_of
+from tuvl.library.typed import NotOfTypeError, NotTypableError, read_as, schema_of
 from tuvl.library.values import Compaction, Conclude, Limits, Retry, check_context_limits, check_policy
 from tuvl.plan.model import ContextLimits
 from tuvl.spec.signals import RESERVED_EXITS
 from tuvl.tools.approval import Approvals
-from tuvl.tools.schema import ValueSchema, schema_problem
+from tuvl.tools.schema import ValueSchema, Violation, schema_problem
 from tuvl.tools.toolbox import ToolPolicy
 from tuvl.values import JsonObject, JsonValue, NotJsonError, dump_json, to_json
 
@@ -157,6 +157,31 @@ def _check_outcomes(outcomes: Sequence[str]) -> None:
         raise UsageError("outcomes repeats a name")
 
 
+class TypedResult(ValueSchema):
+    """The schema of a Python type, and the type itself: that 2030-13-01 is no date, only the type knows."""
+
+    def __init__(self, schema: Mapping[str, JsonValue], kind: object) -> None:
+        super().__init__(schema)
+        self._kind = kind
+
+    def is_valid(self, value: JsonValue) -> bool:
+        """Tell whether a value fits."""
+        return not self.violations(value)
+
+    def violations(self, value: JsonValue, *, most: int = 5) -> list[Violation]:
+        """Return what is wrong with a value by the schema, else by the type."""
+        found = super().violations(value, most=most)
+        if found:
+            return found
+        try:
+            read_as(value, cast(type[object], self._kind))
+        except NotOfTypeError as error:
+            return [Violation(path=(), keyword="type", message=str(error))]
+        except Exception as error:  # noqa: BLE001 - a type may bring validators of its own, which are guests
+            return [Violation(path=(), keyword="type", message=f"cannot be read as its type ({type(error).__name__})")]
+        return []
+
+
 def _result_schema(kind: object) -> ValueSchema | None:
     if kind is None:
         return None
@@ -167,7 +192,7 @@ def _result_schema(kind: object) -> ValueSchema | None:
             raise UsageError(f"result_type is no JSON Schema: {problem}")
         return ValueSchema(schema)
     try:
-        return ValueSchema(schema_of(kind))
+        return TypedResult(schema_of(kind), kind)
     except NotTypableError as error:
         raise UsageError(f"result_type {kind!r} cannot be described to a model: {error}") from error
 

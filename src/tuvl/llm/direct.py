@@ -84,7 +84,8 @@ class DirectModel:
     def _read(self, reply: HttpReply) -> ModelReply:
         if not 200 <= reply.status < 300:
             raise self._refusal(reply, reply.body.decode("utf-8-sig", errors="replace"))
-        return read_reply(reply.body, model=self.name, status=reply.status)
+        content_type = reply.headers.get("content-type", "")
+        return read_reply(reply.body, model=self.name, status=reply.status, content_type=content_type)
 
     def _body(self, request: ModelRequest) -> bytes:
         """Write the request. The history is most of it and only grows, so each message is written once."""

@@ -47,6 +47,16 @@ def bad_response(model: str, reason: str, *, status: int | None = None) -> Model
     return ModelError(f"model {model!r}: {mask(reason)}", type="bad_response", retryable=False, status=status)
 
 
+def not_json(model: str, start: str, *, status: int, content_type: str = "") -> ModelError:
+    """The provider answered with something else than JSON; `start` is how its body begins."""
+    media_type = content_type.partition(";")[0].strip().lower()
+    if not media_type or "json" in media_type:
+        media_type = "text/html" if start.lstrip("\ufeff \t\r\n'\"").startswith("<") else "something"
+    hint = "see that `api_base` of its preset leads to an API"
+    message = f"model {model!r} answered {status} with {mask(shorten(media_type, 60))} that is not JSON; {hint}"
+    return ModelError(message, type="bad_response", retryable=False, status=status)
+
+
 def status_failure(model: str, status: int, text: str, *, retry_after_s: float | None = None) -> ModelError:
     """The provider answered with an error status; `text` is its body or message."""
     kind, retryable = _kind(status, text)

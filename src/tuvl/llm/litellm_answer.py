@@ -85,4 +85,5 @@ async def read_whole(answer: HttpAnswer, *, model: str) -> ModelReply:
         body += piece
         if len(body) > MAX_REPLY_BYTES:
             raise bad_response(model, f"the reply is larger than {MAX_REPLY_BYTES} bytes", status=answer.status_code)
-    return read_reply(bytes(body), model=model, status=answer.status_code)
+    content_type = answer.headers.get("content-type", "")
+    return read_reply(bytes(body), model=model, status=answer.status_code, content_type=content_type)

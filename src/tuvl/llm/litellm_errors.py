@@ -3,7 +3,9 @@
 import re
 from datetime import datetime
 
+from tuvl.errors import ModelError
 from tuvl.http.retry_after import parse_retry_after
+from tuvl.llm.failures import bad_response, not_json
 
 
 def own_words(error: Exception) -> str:
@@ -28,13 +30,19 @@ _ODD_BODY = "Empty or invalid response from LLM endpoint. Received: "
 _NO_CHOICES = re.compile(r"provider returned .*'choices'")
 
 
-def no_reply(text: str, chain: dict[str, BaseException]) -> str | None:
-    """Say in which way a successful answer was no reply, in the words of the direct lane; `None` if it is not that."""
-    if text.startswith(_ODD_BODY):
-        return "the reply is not JSON" if text[len(_ODD_BODY) :][:1] in "'\"" else "the reply is not a JSON object"
+def no_reply(model: str, text: str, chain: dict[str, BaseException]) -> ModelError | None:
+    """Return the failure for a successful answer that was no reply, as the direct lane tells it; `None` for others."""
+    body = text.removeprefix(_ODD_BODY)
+    if body != text:
+        if body[:1] in "'\"":
+            return not_json(model, body[:100], status=200)
+        return bad_response(model, "the reply is not a JSON object", status=200)
     if _NO_CHOICES.search(text):
-        return "the reply holds no choice"
-    return "the reply is not JSON" if "JSONDecodeError" in chain else None
+        return bad_response(model, "the reply holds no choice", status=200)
+    broken = chain.get("JSONDecodeError")
+    if broken is None:
+        return None
+    return not_json(model, str(getattr(broken, "doc", ""))[:100], status=200)
 
 
 def causes(error: BaseException) -> dict[str, BaseException]:

@@ -182,9 +182,9 @@ class LiteLLMModel:
         if isinstance(error, litellm.ContextWindowExceededError):
             message = f"model {self.name!r} answered 400: {mask(text)}"
             return ModelError(message, type="context_overflow", retryable=False, status=400)
-        nothing = None if ANSWERED in chain else no_reply(text, chain)
+        nothing = None if ANSWERED in chain else no_reply(self.name, text, chain)
         if nothing is not None:
-            return bad_response(self.name, nothing, status=200)
+            return nothing
         if ANSWERED not in chain and (missing := self._missing_keys(litellm)):
             return ModelError(
                 f"model {self.name!r} needs a key: set {' and '.join(missing)}, or `api_key` in its preset",

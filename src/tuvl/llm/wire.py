@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tuvl.errors import ModelError
-from tuvl.llm.failures import bad_response, error_text, status_failure
+from tuvl.llm.failures import bad_response, error_text, not_json, status_failure
 from tuvl.llm.messages import FinishReason, Message, ModelReply, ToolCall, ToolSpec, Usage
 from tuvl.llm.reported import Count, read_count, usage_of
 from tuvl.values import JsonObject, JsonValue, dump_json, sound_text
@@ -80,12 +80,13 @@ def encode_tool(tool: ToolSpec) -> JsonObject:
     return {"type": "function", "function": function}
 
 
-def read_reply(body: bytes, *, model: str, status: int) -> ModelReply:
+def read_reply(body: bytes, *, model: str, status: int, content_type: str = "") -> ModelReply:
     """Read the body of a successful answer; raises `ModelError` for one that is no reply."""
     try:
         data = read_json(body.decode("utf-8-sig", errors="replace"))
     except ValueError:
-        raise bad_response(model, "the reply is not JSON", status=status) from None
+        start = body[:100].decode("utf-8-sig", errors="replace")
+        raise not_json(model, start, status=status, content_type=content_type) from None
     return parse_reply(data, model=model)
 
 

@@ -16,6 +16,7 @@ from tuvl.events.types import (
     ToolCallFinished,
 )
 from tuvl.spec.signals import ERROR, RESERVED_EXITS
+from tuvl.values import dollars
 
 LOGGER = "tuvl.run"
 """Name of the logger that the records go to."""
@@ -76,7 +77,7 @@ def _told(body: EventBody) -> _Told | None:
             return _Told("run.started", {"workflow": body.workflow})
         case Iteration():
             used = {"iteration": body.iteration, "tool_calls": body.tool_calls, "tokens_used": body.tokens_used}
-            return _Told("agent.turn", {**used, "cost_usd": body.cost_usd})
+            return _Told("agent.turn", {**used, "cost_usd": dollars(body.cost_usd)})
         case ToolCallFinished():
             call = {"iteration": body.iteration, "tool": body.tool, "call_id": body.call_id, "signal": body.signal}
             return _Told("agent.tool_call", {**call, "duration_ms": round(body.duration_ms, 3)})

@@ -48,6 +48,7 @@ from tuvl.check.rules.no_way_out import NoWayOut
 from tuvl.check.rules.node_file import NodeFile
 from tuvl.check.rules.not_available import NotAvailable
 from tuvl.check.rules.nothing_checked import NothingChecked
+from tuvl.check.rules.nothing_expected import NothingExpected
 from tuvl.check.rules.outcome_reserved import OutcomeReserved
 from tuvl.check.rules.outcome_unrouted import OutcomeUnrouted
 from tuvl.check.rules.output_undefined import OutputUndefined
@@ -144,6 +145,7 @@ REFERENCES: tuple[Rule, ...] = (
     CheckSeverity(),
     BeyondPolicy(),
     NotAvailable(),
+    NothingExpected(),
 )
 
 FLOW: tuple[Rule, ...] = (

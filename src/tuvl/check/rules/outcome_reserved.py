@@ -10,10 +10,11 @@ from tuvl.check.rule import Subject
 
 
 class OutcomeReserved(FaultRule):
-    """A value of `outcome.enum` is an exit of the engine, is declared twice, or is no text.
+    """A value of `outcome.enum` is an exit of the engine, or declared twice, or no text; or two fields meet in one key.
 
     `max_iterations`, `budget_exceeded`, `error`, `aborted` and `guardrail_violation` say that the engine stopped the
-    agent. If the model could choose them, a route for failures would also be taken on success.
+    agent. If the model could choose them, a route for failures would also be taken on success. Two fields of an answer
+    that `outcome.map` sends to one context key overwrite each other, and which of them is left depends on the model.
     """
 
     code = "TV406"

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from tuvl.analysis.bound_faults import models_called
 from tuvl.analysis.envelope import agent_envelope
+from tuvl.analysis.language_models import whole
 from tuvl.analysis.measure import EXPECTED
 from tuvl.analysis.run_bounds import run_bounds
 from tuvl.analysis.steps import StepView, WorkflowView
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
 from tuvl.project.index import ProjectIndex
+from tuvl.values import number_text
 
 
 class UnboundedAgent(Rule):
@@ -87,7 +89,9 @@ def _why_no_dollars(step: StepView, workflow: WorkflowView, project: ProjectInde
 
 def _only_iterations(step: StepView, workflow: WorkflowView, project: ProjectIndex) -> str:
     agent = agent_envelope(step, workflow, project, EXPECTED)
-    iterations, tokens = agent.fields.iterations, agent.unbudgeted.total_tokens.value
+    tokens, written = agent.unbudgeted.total_tokens.value, step.agent.get("max_iterations")
+    # The number that stands in the file, which may be larger than any that is reckoned with.
+    iterations = number_text(written if isinstance(written, int) and whole(written) else agent.fields.iterations)
     only = f"only its {iterations} iterations bound step {step.id!r}"
     if tokens is None:
         return f"{only}, and nothing says how many tokens they may use"
