@@ -4,7 +4,8 @@ The comment holds the findings, and what the change means for callers and for au
 
 Needs nothing but the standard library and an installed tuvl. Settings come as environment
 variables, see `action.yml`. The exit code is that of `tuvl validate`, or of `tuvl diff` where that is to close the gate
-too; a comment that cannot be written is a warning.
+too; a comment that cannot be written is a warning. 2 says that the gate could not do its work: an input that it does
+not know, a report that is not written.
 """
 
 import html
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,47 +30,123 @@ TIMEOUT_S = 30.0
 _SIGNS = {"error": "❌", "warning": "⚠️", "note": "ℹ️"}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The inputs of the action."""
+
+    strict: bool
+    comment: bool
+    diff: str
+    changed_since: str
+    sarif: str
+    paths: tuple[str, ...]
+
+
 def main(environ: Mapping[str, str]) -> int:
     """Check, mark, comment; returns the exit code of the gate."""
-    words = list(options(environ))
+    try:
+        settings = settings_of(environ)
+    except ValueError as error:
+        print(f"::error title=tuvl::{error}")
+        code = 2
+    else:
+        code = gate(settings, environ)
+    return code if told(code, environ) else max(code, 2)
+
+
+def settings_of(environ: Mapping[str, str]) -> Settings:
+    """Read the inputs; raises `ValueError` for a value that none of them takes: a gate does not guess."""
+    return Settings(
+        strict=one_of("strict", environ.get("GATE_STRICT", "true"), ("true", "false")) == "true",
+        comment=one_of("comment", environ.get("GATE_COMMENT", "true"), ("true", "false")) == "true",
+        diff=one_of("diff", environ.get("GATE_DIFF", "comment"), ("comment", "gate", "off")),
+        changed_since=environ.get("GATE_CHANGED_SINCE", ""),
+        sarif=environ.get("GATE_SARIF", ""),
+        paths=tuple(filter(None, map(str.strip, environ.get("GATE_PATHS", "").splitlines()))),
+    )
+
+
+def one_of(name: str, value: str, known: tuple[str, ...]) -> str:
+    """Return a value that the input of that name takes."""
+    if value not in known:
+        # Of the value only what cannot end the line, which the log would obey.
+        raise ValueError(f"the input {name!r} takes {' or '.join(known)}, and was given {ascii(value)[:80]}")
+    return value
+
+
+def gate(settings: Settings, environ: Mapping[str, str]) -> int:
+    """Do the work of the gate."""
+    words = list(options(settings))
     code = run("validate", "--format", "github", *words).returncode
-    if environ.get("GATE_SARIF"):
-        run("validate", "--format", "sarif", "--output", environ["GATE_SARIF"], "--quiet", *words)
-    diff = changes(environ)
-    if diff is not None and environ.get("GATE_DIFF") == "gate":
-        code = max(code, diff.returncode)
-    output = environ.get("GITHUB_OUTPUT")
-    if output:
-        with open(output, "a", encoding="utf-8") as stream:
-            stream.write(f"exit-code={code}\n")
-    number = pull_request(environ)
-    if environ.get("GATE_COMMENT", "true") == "true" and number is not None:
+    if settings.sarif and not reported(settings.sarif, words):
+        print("::error title=tuvl::the SARIF report was not written")
+        code = max(code, 2)
+    pull = pull_request(environ)
+    diff = changes(settings, pull or {})
+    if settings.diff == "gate":
+        unknown = diff is None and pull is None
+        code = max(code, 2 if unknown else 0, 0 if diff is None else diff.returncode)
+    number = (pull or {}).get("number")
+    if settings.comment and isinstance(number, int):
         listed = run("validate", "--format", "jsonl", "--quiet", *words, capture=True)
         findings = [json.loads(line) for line in listed.stdout.splitlines()]
         changed = diff is not None and diff.returncode < 2 and NO_CHANGE not in diff.stdout
-        said = comment(findings, listed.returncode) + (f"\n{diff.stdout}" if diff is not None and changed else "")
+        said = comment(findings, code) + (f"\n{diff.stdout}" if diff is not None and changed else "")
         try:
             keep_comment(number, said, environ, wanted=bool(findings) or code != 0 or changed)
-        except (OSError, ValueError) as error:
-            # A pull request from a fork comes with a token that may not write; the gate itself has done its work.
-            print(f"::warning title=tuvl::the comment could not be written: {type(error).__name__}: {error}")
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            # A pull request from a fork comes with a token that may not write, and a reply may not be what it was
+            # asked for; the gate itself has done its work.
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            print(f"::warning title=tuvl::the comment could not be written: {why}")
     return code
 
 
-def options(environ: Mapping[str, str]) -> Iterator[str]:
+def reported(file: str, words: list[str]) -> bool:
+    """Write the SARIF report; returns whether it is there, and is the one of this check."""
+    before = stamp(file)
+    run("validate", "--format", "sarif", "--output", file, "--quiet", *words)
+    after = stamp(file)
+    return after is not None and after != before
+
+
+def stamp(file: str) -> tuple[int, int] | None:
+    """Tell a file from the one that is written in its place."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def told(code: int, environ: Mapping[str, str]) -> bool:
+    """Hand the exit code to the steps that follow; returns whether it could be."""
+    output = environ.get("GITHUB_OUTPUT")
+    if not output:
+        return True
+    try:
+        with open(output, "a", encoding="utf-8") as stream:
+            stream.write(f"exit-code={code}\n")
+    except OSError as error:
+        print(f"::error title=tuvl::the output exit-code could not be written: {error.strerror}")
+        return False
+    return True
+
+
+def options(settings: Settings) -> Iterator[str]:
     """Yield the words for `tuvl validate`."""
-    if environ.get("GATE_STRICT", "true") == "true":
+    if settings.strict:
         yield "--strict"
-    if environ.get("GATE_CHANGED_SINCE"):
-        yield f"--changed-since={environ['GATE_CHANGED_SINCE']}"
+    if settings.changed_since:
+        yield f"--changed-since={settings.changed_since}"
     yield "--"
-    yield from (line.strip() for line in environ.get("GATE_PATHS", "").splitlines() if line.strip())
+    yield from settings.paths
 
 
-def changes(environ: Mapping[str, str]) -> subprocess.CompletedProcess[str] | None:
+def changes(settings: Settings, pull: Mapping[str, Any]) -> subprocess.CompletedProcess[str] | None:
     """Compare the working directory with the base of the pull request; `None` where there is none to compare with."""
-    base = environ.get("GATE_CHANGED_SINCE") or base_of(environ)
-    if not base or environ.get("GATE_DIFF", "comment") == "off":
+    base = settings.changed_since or base_of(pull)
+    if not base or settings.diff == "off":
         return None
     most = str(65_000 - ROOM_FOR_FINDINGS)
     words = ("--format", "markdown", "--max-characters", most, "--", f"git:{fork_point(base)}", ".")
@@ -99,24 +177,25 @@ def run(command: str, *words: str, capture: bool = False) -> subprocess.Complete
     )
 
 
-def pull_request(environ: Mapping[str, str]) -> int | None:
-    """Return the number of the pull request that started this, if one did."""
-    number = event_of(environ).get("number")
-    return number if isinstance(number, int) else None
-
-
-def base_of(environ: Mapping[str, str]) -> str | None:
-    """Return the commit that the pull request is to be merged into."""
-    digest = event_of(environ).get("base", {}).get("sha")
-    return digest if isinstance(digest, str) else None
-
-
-def event_of(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return what GitHub says of the pull request; nothing where there is none."""
+def pull_request(environ: Mapping[str, str]) -> Mapping[str, Any] | None:
+    """Return what GitHub says of the pull request; empty where there is none, `None` where that cannot be told."""
     path = environ.get("GITHUB_EVENT_PATH")
-    event = json.loads(Path(path).read_text(encoding="utf-8")) if path else {}
-    said = event.get("pull_request", {})
+    if not path:
+        return {}
+    try:
+        event = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        print(f"::warning title=tuvl::the event cannot be read, so no pull request is known: {type(error).__name__}")
+        return None
+    said = event.get("pull_request") if isinstance(event, dict) else None
     return said if isinstance(said, dict) else {}
+
+
+def base_of(pull: Mapping[str, Any]) -> str | None:
+    """Return the commit that the pull request is to be merged into."""
+    base = pull.get("base")
+    digest = base.get("sha") if isinstance(base, dict) else None
+    return digest if isinstance(digest, str) else None
 
 
 def comment(findings: list[Mapping[str, Any]], code: int) -> str:
@@ -173,7 +252,7 @@ def own_comment(path: str, environ: Mapping[str, str]) -> int | None:
         comments = call("GET", f"{path}?per_page=100&page={page}", environ)
         for one in comments:
             # Anybody may begin a comment with the mark; only a program's is written over.
-            if one["body"].startswith(MARK) and one["user"]["type"] == "Bot":
+            if (one.get("body") or "").startswith(MARK) and (one.get("user") or {}).get("type") == "Bot":
                 return int(one["id"])
         if len(comments) < 100:
             return None

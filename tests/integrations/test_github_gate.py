@@ -199,6 +199,78 @@ def test_hooks_for_pre_commit_are_commands_that_exist(project: Path) -> None:
         assert ended.returncode == 0
 
 
+def test_hook_runs_for_every_kind_of_file_that_the_check_reads() -> None:
+    """A change of `pyproject.toml` alone may decide the gate."""
+    hooks = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+    assert set(hooks["tuvl-validate"]["types_or"]) >= {"yaml", "markdown", "python", "toml", "json"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("GATE_STRICT", value) for value in ("TRUE", "yes", "1", "", " true", "no")),
+        *(("GATE_DIFF", value) for value in ("Gate", "nope", "true", "")),
+        *(("GATE_COMMENT", value) for value in ("False", "0", "yes\n::warning::x")),
+    ],
+)
+def test_input_that_is_not_known_is_refused(name: str, value: str, project: Path, github: GitHub) -> None:
+    ended = gate(project, github, **{name: value})
+    assert (ended.returncode, ended.stderr) == (2, "")
+    (line,) = ended.stdout.splitlines()
+    assert line.startswith(f"::error title=tuvl::the input '{name.removeprefix('GATE_').lower()}' takes ")
+    assert (project.parent / "output").read_text(encoding="utf-8") == "exit-code=2\n"
+
+
+@pytest.mark.parametrize("output", ["nowhere/r.sarif", "."])
+def test_sarif_report_that_is_not_written_is_2(output: str, project: Path, github: GitHub) -> None:
+    ended = gate(project, github, GATE_SARIF=output, GATE_DIFF="off", GATE_COMMENT="false")
+    assert ended.returncode == 2
+    assert "::error title=tuvl::the SARIF report was not written" in ended.stdout
+    assert (project.parent / "output").read_text(encoding="utf-8") == "exit-code=2\n"
+
+
+def test_sarif_report_of_an_earlier_run_is_not_taken_for_this_one(project: Path, github: GitHub) -> None:
+    write(project, {"there/r.sarif": "old"})
+    (project / "r.sarif").symlink_to("../elsewhere")
+    assert gate(project, github, GATE_SARIF="r.sarif", GATE_COMMENT="false").returncode == 2
+    assert gate(project, github, GATE_SARIF="there/r.sarif", GATE_COMMENT="false").returncode == 0
+    assert json.loads((project / "there" / "r.sarif").read_text(encoding="utf-8"))["version"] == "2.1.0"
+
+
+@pytest.mark.parametrize("event", ["missing", "no JSON", "[]", '{"pull_request": []}', '{"pull_request": {"base": 1}}'])
+def test_event_that_says_nothing_is_no_traceback(event: str, project: Path, github: GitHub) -> None:
+    path = project.parent / "said.json"
+    if event != "missing":
+        path.write_text(event, encoding="utf-8")
+    ended = gate(project, github, GITHUB_EVENT_PATH=str(path))
+    assert (ended.returncode, github.comments) == (0, [])
+    assert "Traceback" not in ended.stderr
+    unknown = event in ("missing", "no JSON")
+    assert ("the event cannot be read" in ended.stdout) == unknown
+    strictly = gate(project, github, GITHUB_EVENT_PATH=str(path), GATE_DIFF="gate")
+    assert strictly.returncode == (2 if unknown else 0)
+
+
+def test_output_that_cannot_be_written_is_2(project: Path, github: GitHub) -> None:
+    ended = gate(project, github, GITHUB_OUTPUT=str(project / "nowhere" / "output"))
+    assert ended.returncode == 2
+    assert "::error title=tuvl::the output exit-code could not be written" in ended.stdout
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("user", [None, {}, {"type": None}, 7])
+def test_comment_of_nobody_is_left_alone(user: object, project: Path, github: GitHub) -> None:
+    misspell(project)
+    github.add(MARK)
+    github.comments[0]["user"] = user
+    github.add("")
+    github.comments[1]["body"] = None
+    ended = gate(project, github)
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    assert github.comments[0]["body"] == MARK
+
+
 def commit(project: Path) -> str:
     """Commit the project, and return the digest."""
     who = {f"GIT_{each}_{what}": "me@desk.example" for each in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}

@@ -47,7 +47,9 @@ def _grouped(picture: Picture, notes: Mapping[str, Note]) -> Iterator[str]:
     names = {node.key: node.label for node in picture.nodes}
     for owner, nodes in held.items():
         yield f"  subgraph cluster_{owner} {{"
-        yield f'    label={_quote(f"at the side of {names[owner]}")}, color="#cbd5e1"'
+        # Statements of their own: DOT takes commas in brackets alone.
+        yield f'    label={_quote(f"at the side of {names[owner]}")}'
+        yield '    color="#cbd5e1"'
         yield from (f"    {_node(node, notes)}" for node in nodes)
         yield "  }"
 
@@ -57,7 +59,7 @@ def _node(node: Node, notes: Mapping[str, Note]) -> str:
         case "start":
             return f'{node.key} [shape=point, width=0.15, xlabel="start"]'
         case "end":
-            return f'{node.key} [shape=doublecircle, width=0.2, label="", xlabel="{node.label}"]'
+            return f'{node.key} [shape=doublecircle, width=0.2, label="", xlabel={_quote(node.label)}]'
         case "missing":
             return f'{node.key} [label={_quote(node.label, "not there")}, color="#cc0000", fontcolor="#cc0000"]'
         case "step":
