@@ -190,19 +190,15 @@ async def test_writing_call_does_not_overtake_one_that_waits_for_a_person(tmp_pa
 POLICY = {"require_approval": {"effects": ["write"]}}
 
 
-async def test_policy_asks_for_approval_whatever_a_condition_says(tmp_path):
+@pytest.mark.parametrize(
+    "said", [{}, {"approval": "never"}, {"approval": "{{ false }}"}], ids=["nothing", "never", "if"]
+)
+async def test_policy_asks_for_approval_whatever_the_tool_says(tmp_path, said):
     person = Person(True)
-    subject = project(tmp_path, person, tools=[tool(approval="{{ false }}")])
+    subject = project(tmp_path, person, tools=[{"ref": "put", "description": "d", **said}])
     subject.config(policy=POLICY)
     await subject.run()
     assert [request.reason for request in person.asked] == ["the project's policy asks for approval of such tools"]
-
-
-async def test_policy_refuses_a_tool_that_never_asks(tmp_path):
-    subject = project(tmp_path, Person(), tools=[tool(approval="never")])
-    subject.config(policy=POLICY)
-    (refusal,) = subject.plan().refusals
-    assert "tool 'put' needs approval by `policy.require_approval`" in refusal
 
 
 async def test_policy_leaves_tools_of_other_effects_alone(tmp_path):

@@ -70,12 +70,13 @@ SCRIPTS = {
 @pytest.mark.parametrize("lane", ["openai_compatible", "openai"])
 @pytest.mark.parametrize("name", SCRIPTS)
 async def test_streamed_and_plain_runs_of_one_script_give_the_same_result_and_transcript(tmp_path, lane, name):
-    model = {"provider": lane, "model": "local", "api_key": "sk-0123456789"}
+    model = {"provider": lane, "model": "local", "api_key": "${KEY}"}
     async with serving() as server:
         results = []
         for stream, answer in ((False, lambda reply: reply), (True, in_pieces)):
             made = project(tmp_path / str(stream), stream=stream)
             made.model(**model, api_base=server.url, replies=None)
+            made.environ["KEY"] = "sk-0123456789"
             server.queue(*(answer(reply) for reply in SCRIPTS[name]))
             results.append(document(await run_leaving_the_server(made)))
         assert results[0] == results[1]
