@@ -230,8 +230,16 @@ class TestLateDeadlines:
             assert [each.hint for each in found] == [hint]
 
 
+SPELLINGS = [
+    *("2130706433", "0x7f.1", "0177.0.0.1", "10.1", "0xA9FEA9FE", "127.1", "127.0.1", "0X7F000001", "017700000001"),
+    *("012.0.0.1", "0000000000000177.1", "0x00000000007f.1", "192.168.1", "172.0x10.1", "%31%32%37.0.0.1", "0x7f.0x.1"),
+    *("\uff11\uff12\uff17.0.0.1", "127\u30020\u30020\u30021", "127\uff0e0\uff0e0\uff0e1", "\u2460\u2461\u2466.0.0.1"),
+]
+"""Ways to write an address of this machine, of a network of one's own, or of a metadata service."""
+
+
 class TestOtherSpellings:
-    @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "0177.0.0.1", "10.1", "0xA9FEA9FE"])
+    @pytest.mark.parametrize("host", SPELLINGS)
     def test_address_in_another_spelling_is_as_private(self, tmp_path: Path, host: str) -> None:
         steps = f"- {{ id: s, kind: APICall, http: {{ url: 'https://{host}/x' }}, routes: {{ error: END }} }}"
         assert len(messages(checked(tmp_path, steps), "TV712")) == 1

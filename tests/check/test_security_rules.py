@@ -97,6 +97,35 @@ class TestUntrustedToEffect:
     def test_tool_that_takes_closed_values_is_no_effect(self, tmp_path: Path, parameter: str) -> None:
         assert said(tmp_path, parameter=parameter) == []
 
+    @pytest.mark.parametrize(
+        "parameter",
+        [
+            "b: { type: number }",
+            'b: { type: [number, "null"] }',
+            "b: { type: number, minimum: 0 }",
+            "b: { type: number, maximum: 50 }",
+            "b: { type: array, items: { type: number } }",
+            "b: { type: object, additionalProperties: false, properties: { euro: { type: number } } }",
+        ],
+    )
+    def test_amount_of_the_models_choice_is_told_with_what_bounds_it(self, tmp_path: Path, parameter: str) -> None:
+        (message,) = said(tmp_path, parameter=parameter)
+        assert "can act with 'tool' unasked" in message
+        (finding,) = of(check(tmp_path, project(parameter=parameter)), "TV702")
+        assert (finding.hint or "").endswith("or give its numbers a `minimum` and a `maximum`")
+
+    @pytest.mark.parametrize(
+        "parameter",
+        [
+            "b: { type: number, minimum: 0, maximum: 50 }",
+            "b: { type: number, exclusiveMinimum: 0, maximum: 50.5 }",
+            "b: { type: number, enum: [1.5, 2.5] }",
+            "b: { type: integer }",
+        ],
+    )
+    def test_amount_that_the_author_has_bounded_is_clean(self, tmp_path: Path, parameter: str) -> None:
+        assert said(tmp_path, parameter=parameter) == []
+
     @pytest.mark.parametrize("entry", ["approval: required", "approval: \"{{ args.b == 'x' }}\""])
     def test_approval_stands_in_between(self, tmp_path: Path, entry: str) -> None:
         assert said(tmp_path, entry=entry) == []

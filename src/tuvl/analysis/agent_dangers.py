@@ -2,7 +2,15 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.agent_effects import Site, acting_tools, fails_open, guards, is_approved, outside_tools
+from tuvl.analysis.agent_effects import (
+    Site,
+    acting_tools,
+    fails_open,
+    guards,
+    is_approved,
+    outside_tools,
+    takes_its_choice,
+)
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.flow_graph import Place
@@ -62,8 +70,15 @@ def _fault(
         (*acting.path, "ref"),
         f"untrusted text reaches agent {step.id!r}, which can act with {acting.ref!r}{more} unasked: "
         f"{way} → {acting.ref}{also}",
-        f"add a guardrail at {where}, or `approval: required` on the tool",
+        f"add a guardrail at {where}, or `approval: required` on the tool{_bounding(tools)}",
     )
+
+
+def _bounding(tools: list[ToolUse]) -> str:
+    """Say what also mends it where nothing but amounts are open."""
+    if any(takes_its_choice(tool, amounts=False) for tool in tools):
+        return ""
+    return ", or give its numbers a `minimum` and a `maximum`"
 
 
 def _listed(names: list[str]) -> str:

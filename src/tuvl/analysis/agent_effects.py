@@ -60,21 +60,22 @@ def is_approved(use: ToolUse, project: Surroundings) -> bool:
 
 
 def acting_tools(step: StepView, workflow: WorkflowView, project: Surroundings) -> list[ToolUse]:
-    """Tools with which an agent can act outside, unasked, with words of its own choice."""
+    """Tools with which an agent can act outside, unasked, with words or amounts of its own choice."""
     return [
         use
         for use in tool_uses(step, workflow)
         if not is_approved(use, project)
-        and _takes_free_text(use)
+        and takes_its_choice(use, amounts=True)
         and (acts(use.step, project) or _chooses_host(use.step))
     ]
 
 
-def _takes_free_text(use: ToolUse) -> bool:
+def takes_its_choice(use: ToolUse, *, amounts: bool) -> bool:
+    """Whether a model decides with free text, or with `amounts` also with unbounded numbers, what a tool does."""
     if not use.declared:
         return use.step.kind not in OUTSIDE or bool(use.names)
     known = mapping(use.parameters.get("properties"))
-    free = {name for name in use.names if not is_closed(known.get(name))}
+    free = {name for name in use.names if not is_closed(known.get(name), amounts=amounts)}
     if use.step.kind in (*OUTSIDE, "ModelOp") or text(use.step.data.get("runner")) in BUILT_IN_NODES:
         plain, under, whole = argument_reads(use.step)
         return bool(free) if whole else bool(free & (plain | under))

@@ -49,8 +49,11 @@ def part_of(schema: object, path: Sequence[str]) -> object:
     return part
 
 
-def is_closed(schema: object) -> bool:
-    """Whether no free text can be in a value: an enum, a number, a boolean, an anchored pattern, or made of such."""
+def is_closed(schema: object, *, amounts: bool = False) -> bool:
+    """Whether no free text can be in a value: an enum, a number, a boolean, an anchored pattern, or made of such.
+
+    With `amounts` a number must lie between two bounds as well: without them it says as much as its writer likes.
+    """
     waiting: list[tuple[object, int]] = [(schema, 0)]
     while waiting:
         part, depth = waiting.pop()
@@ -59,6 +62,8 @@ def is_closed(schema: object) -> bool:
             continue
         types = types_of(known)
         if types is None or depth > _DEEPEST:
+            return False
+        if amounts and "number" in types and not is_bounded(known):
             return False
         if "string" in types and not anchored(known.get("pattern")):
             return False
@@ -71,6 +76,14 @@ def is_closed(schema: object) -> bool:
         if types - _SCALARS - {"string", "array", "object"}:
             return False
     return True
+
+
+def is_bounded(schema: object) -> bool:
+    """Whether a number lies between two bounds."""
+    known = mapping(schema)
+    lowest = known.get("minimum", known.get("exclusiveMinimum"))
+    highest = known.get("maximum", known.get("exclusiveMaximum"))
+    return all(isinstance(bound, int | float) and not isinstance(bound, bool) for bound in (lowest, highest))
 
 
 def anchored(pattern: object) -> bool:

@@ -1,6 +1,7 @@
 """The URLs that a document writes out, and what their text alone says about where they lead."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,9 @@ from tuvl.values import KeyPath
 _AUTHORITY = re.compile(r"([a-z][a-z0-9+.-]*)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)(?::(\d+))?", re.IGNORECASE)
 _METADATA = frozenset({"metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"})
 _NUMERIC = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
-_PART = re.compile(r"0x[0-9a-f]{1,8}|0[0-7]{0,11}|[1-9][0-9]{0,9}")
+_PART = re.compile(r"0x0{0,99}[0-9a-f]{0,8}|0{1,99}[0-7]{0,11}|[1-9][0-9]{0,9}")
+_ESCAPED = re.compile(r"%([0-9a-f]{2})", re.IGNORECASE)
+_USUAL = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
 _HOLE = "\0"
 
 
@@ -78,20 +81,34 @@ def _url(value: object, path: KeyPath, *, by_policy: bool) -> Iterator[Url]:
     found = _AUTHORITY.match(flat)
     if found is None:
         return
-    scheme, host, port = found[1].lower(), _dotted(found[2].strip("[]").rstrip(".").lower()), found[3]
+    scheme, host, port = found[1].lower(), _dotted(_plain(found[2]).strip("[]").rstrip(".").lower()), found[3]
     yield Url(value, path, by_policy, scheme, host, int(port) if port else 443 if scheme == "https" else 80)
+
+
+def _plain(host: str) -> str:
+    """Write a host in the letters that a resolver is asked with: `%31` and `１` are `1`, and `。` is a dot."""
+    if "[" in host or (host.isascii() and "%" not in host):
+        return host
+    shown = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), host)
+    return unicodedata.normalize("NFKC", shown).replace("\u3002", ".")
 
 
 def _dotted(host: str) -> str:
     """Write an IPv4 address as four decimal numbers, as resolvers read its other spellings: `2130706433`, `0x7f.1`."""
     parts = host.split(".")
-    if len(parts) > 4 or not all(map(_PART.fullmatch, parts)) or _NUMERIC.fullmatch(host):
+    if len(parts) > 4 or not all(map(_PART.fullmatch, parts)) or _USUAL.fullmatch(host):
         return host
-    *first, last = (int(part, 16 if part.startswith("0x") else 8 if part.startswith("0") else 10) for part in parts)
+    *first, last = map(_number, parts)
     rest = 4 - len(first)
     if any(number > 255 for number in first) or last >= 256**rest:
         return host
     return ".".join(map(str, (*first, *last.to_bytes(rest, "big"))))
+
+
+def _number(part: str) -> int:
+    if part.startswith("0x"):
+        return int(part[2:] or "0", 16)
+    return int(part, 8 if part.startswith("0") else 10)
 
 
 def plain_http(data: Mapping[str, Any], kind: str | None) -> Iterator[Fault]:

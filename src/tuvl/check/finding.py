@@ -42,6 +42,9 @@ class Finding:
     path: str
     replacement: str | None = None
     """Text that mends it, put in place of the text at the finding's place; only where nothing else can be meant."""
+    asked: bool = False
+    """Whether it breaks a limit that the command line sets. Whoever runs the gate has set that, not whoever wrote the
+    files: nothing in them makes less of it."""
 
     @property
     def fixable(self) -> bool:

@@ -41,7 +41,7 @@ def _in_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
 def _weighed(findings: Iterable[Finding], chosen: Mapping[str, str]) -> Iterator[Finding]:
     for finding in findings:
         choice = chosen.get(finding.code)
-        if choice is None or _stays(finding.code, finding.severity):
+        if choice is None or finding.asked or _stays(finding.code, finding.severity):
             yield finding
         elif choice != IGNORE:
             yield replace(finding, severity=Severity(choice))

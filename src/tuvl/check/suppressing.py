@@ -58,8 +58,11 @@ def _comments(result: FileResult) -> Iterator[_Comment]:
 
 
 def can_be_hidden(finding: Finding) -> bool:
-    """Whether a comment may hide a finding: a file with errors of the first three families cannot run."""
-    if finding.code in CANNOT_CHECK:
+    """Whether a comment may hide a finding.
+
+    None hides what a file cannot run with, the errors of the first three families, nor what the command line forbids.
+    """
+    if finding.code in CANNOT_CHECK or finding.asked:
         return False
     return finding.severity is not Severity.ERROR or (finding.code >= "TV300" and finding.code not in POLICY)
 

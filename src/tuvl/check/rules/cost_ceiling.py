@@ -1,6 +1,7 @@
 """TV604 cost-ceiling."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tuvl.analysis.envelope import Envelope
 from tuvl.analysis.run_bounds import run_bounds
@@ -14,8 +15,9 @@ class CostCeiling(Rule):
     """One run may cost more than it is meant to: more than `validate --max-cost-usd`, or than the run's own limit.
 
     With `--max-cost-usd` this is an error, and it is the proved worst case that must be within; what is unbounded or
-    unknown is not. A limit in the file is held by the run itself, which then ends on the way, before it has done what
-    it was started for; where already the expected worst case of its steps comes to more, this is a warning.
+    unknown is not. No comment and no setting of the project makes less of it: who runs the gate has set the limit, not
+    who wrote the files. A limit in the file is held by the run itself, which then ends on the way, before it has done
+    what it was started for; where already the expected worst case of its steps comes to more, this is a warning.
     """
 
     code = "TV604"
@@ -48,7 +50,7 @@ class CostCeiling(Rule):
                 f"a run of {found.workflow!r} may cost {_dollars(proved.value)}{about}, "
                 f"above --max-cost-usd {number_text(ceiling)}"
             )
-        yield self.finding(subject, _place(subject), message, hint=_HINT)
+        yield replace(self.finding(subject, _place(subject), message, hint=_HINT), asked=True)
 
     def _above_limit(self, found: Envelope, limit: float, field: str, subject: Subject) -> Iterator[Finding]:
         expected, proved = found.expected.unlimited.cost_usd, found.proved.unlimited.cost_usd
