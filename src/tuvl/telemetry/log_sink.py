@@ -9,6 +9,7 @@ from tuvl.events.types import (
     ApprovalDecided,
     Event,
     EventBody,
+    Intervened,
     Iteration,
     RunFinished,
     RunStarted,
@@ -84,6 +85,9 @@ def _told(body: EventBody) -> _Told | None:
         case ApprovalDecided():
             asked = {"iteration": body.iteration, "tool": body.tool, "call_id": body.call_id, "by": body.by}
             return _Told("agent.approval", {**asked, "approved": body.approved})
+        case Intervened():
+            said = {"action": body.action, "source": body.source, "by": body.by, "reason": body.reason}
+            return _Told("run.intervention", {"iteration": body.iteration, **said}, abnormal=body.action != "resume")
         case AgentEnded(error_type=None):
             return _Told("agent.finished", {"iteration": body.iteration, "signal": body.signal})
         case AgentEnded():

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Mapping
 from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation
 
 from tuvl import __version__
-from tuvl.events.types import AgentEnded, Event, Iteration, RunFinished, RunStarted, ToolCallFinished, ToolCallStarted
+from tuvl.events.types import (
+    AgentEnded,
+    Event,
+    Intervened,
+    Iteration,
+    RunFinished,
+    RunStarted,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from tuvl.metrics import HOOK_EVENTS, Counters
 from tuvl.spec.signals import Reserved
 
@@ -26,6 +35,9 @@ class Metrics:
         self.aborts = meter.create_counter("tuvl.agent.aborts", "{agent}", "Agents that were aborted.")
         self.budget_exceeded = meter.create_counter(
             "tuvl.agent.budget_exceeded", "{agent}", "Agents that ran out of a budget."
+        )
+        self.interventions = meter.create_counter(
+            "tuvl.supervisor.interventions", "{intervention}", "Times that a supervisor or a person stepped in."
         )
         self.active = meter.create_up_down_counter("tuvl.runs.active", "{run}", "Runs that are going on.")
         self._counters: list[Counters] = []
@@ -72,6 +84,9 @@ class MetricsSink:
             case ToolCallFinished():
                 called = {"tuvl.agent.tool": self._tool(body), "tuvl.agent.tool_signal": body.signal}
                 self._metrics.tool_calls.add(1, {**self._of(event), **called})
+            case Intervened():
+                said = {"tuvl.supervisor.action": body.action, "tuvl.supervisor.source": body.source}
+                self._metrics.interventions.add(1, {**self._of(event), **said})
             case AgentEnded(signal=Reserved.ABORTED):
                 self._metrics.aborts.add(1, self._of(event))
             case AgentEnded(signal=Reserved.BUDGET_EXCEEDED):
