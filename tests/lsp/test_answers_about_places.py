@@ -131,6 +131,75 @@ def test_references_are_found_in_all_files(server: Editor, desk: Path) -> None:
     assert {path for path in found if path.parent.name == "scenarios"}
 
 
+def marked(editor: Editor, path: Path, needle: str, at: int, *, declaration: bool = True) -> list[str]:
+    """The lines that refer to what some text of an open file names, from there on, and whose words are marked."""
+    place = editor.at(path, position(editor.texts[path], needle, at=at))
+    params = {**place, "context": {"includeDeclaration": declaration}}
+    found = []
+    for one in editor.request("textDocument/references", params):
+        lines = path_of(one["uri"]).read_text(encoding="utf-8").splitlines()
+        start = one["range"]["start"]
+        assert one["range"]["end"]["line"] == start["line"]
+        found.append(lines[start["line"]][start["character"] : one["range"]["end"]["character"]])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("key", "places"),
+    [
+        ("order_id", [("order_id: { type", 2), ("{{ order_id }}", 4)]),
+        ("assessment", [("{{ assessment.on_hold", 5)]),
+        ("order", [("output_key: order", 13)]),
+        ("resolution", [("write: resolution", 9), ("{{ resolution.summary", 5)]),
+        ("text", [("context_injection: [text]", 21), ("text: { type: string, maxLength: 8000", 1)]),
+    ],
+)
+def test_references_of_a_context_key_are_the_same_from_every_place_of_it(
+    server: Editor, desk: Path, key: str, places: list[tuple[str, int]]
+) -> None:
+    found = [marked(server, desk, needle, at) for needle, at in places]
+    assert all(one == found[0] for one in found)
+    assert found[0].count(key) >= 1
+    made = [marked(server, desk, needle, at, declaration=False) for needle, at in places]
+    assert all(len(one) < len(found[0]) for one in made)
+
+
+KEYS = """\
+kind: Workflow
+metadata: { name: keys }
+spec:
+  input: { type: object, required: [name], properties: { name: { type: string } } }
+  steps:
+    - id: greet
+      kind: Functional
+      runner: set
+      values:
+        said: "name {{ name }} and {{ other.name ~ name | default('name') }}"
+        more: |
+          Dear {{ name }},
+          {% if name %}you{% endif %}
+    - { id: which, kind: Router, condition: { field: name, operator: eq, value: name }, routes: { "true": END } }
+    - { id: ask, kind: Agent, mode: completion, agent: { model: default, prompt: artifact://asking@1 } }
+    - { id: out, kind: Response, mapping: { a: name, b: greet } }
+  output: name.first
+"""
+ASKING = "---\nname: asking\ntype: prompt\nversion: 1\ntemplate: true\n---\nHello {{ name }}, name.\n"
+
+
+def test_references_of_a_context_key_reach_templates_fields_artifacts_and_the_output(
+    editor: Editor, project: Path
+) -> None:
+    (project / "artifacts" / "asking.md").write_text(ASKING, encoding="utf-8")
+    path = project / "workflows" / "keys.yaml"
+    path.write_text(KEYS, encoding="utf-8")
+    editor.open(path)
+    found = marked(editor, path, "{{ name }}", 4)
+    # Three in `values`, two tags of the block, a field, a mapping, the output, the artifact, and where it is declared.
+    assert sorted(found) == ["name"] * 8 + ["name.first"]
+    assert len(marked(editor, path, "{{ name }}", 4, declaration=False)) == 8
+    assert editor.definition(path, "a: name", at=4) == [(path, 4)]
+
+
 def test_symbols_are_the_steps_of_the_workflow(server: Editor, desk: Path) -> None:
     (document,) = server.request("textDocument/documentSymbol", {"textDocument": {"uri": uri_of(desk)}})
     assert (document["name"], document["detail"]) == ("triage_ticket", "Workflow")

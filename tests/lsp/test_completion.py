@@ -169,3 +169,41 @@ def test_front_matter_of_prose_is_completed(editor: Editor, project: Path) -> No
     assert "type" in editor.complete(path, "\nty")
     editor.write(path, "---\nname: new\ntype: \n---\nBe kind.\n")
     assert {"prompt", "steering", "skill"} <= editor.complete(path, "type: ").keys()
+
+
+CALLS = """\
+kind: Workflow
+metadata: { name: calls }
+spec:
+  input: { type: object, required: [greeting], properties: { greeting: { type: string } } }
+  steps:
+    - { id: run, kind: Workflow, workflow: called, input: { who: "{{ greeting }}", } }
+    - { id: out, kind: Response, mapping: { text: greeting } }
+"""
+CALLED = """\
+kind: Workflow
+metadata: { name: called }
+spec:
+  input:
+    type: object
+    required: [who, when]
+    properties:
+      who: { type: string }
+      when: { type: string, description: The day. }
+      how: { type: string }
+  steps:
+    - { id: only, kind: Functional, runner: set, values: { x: 1 } }
+"""
+
+
+def test_inputs_of_the_called_workflow_and_keys_of_a_response_are_offered(editor: Editor, project: Path) -> None:
+    (project / "workflows" / "called.yaml").write_text(CALLED, encoding="utf-8")
+    path = project / "workflows" / "calls.yaml"
+    path.write_text(CALLS, encoding="utf-8")
+    editor.open(path)
+    offered = editor.complete(path, '"{{ greeting }}", ')
+    assert set(offered) == {"when", "how"}
+    assert offered["when"]["textEdit"]["newText"] == "when: "
+    assert offered["when"]["documentation"]["value"] == "The day."
+    editor.type(path, "text: greeting", "text: gr")
+    assert {"greeting", "run_result"} <= set(editor.complete(path, "text: gr"))

@@ -1,9 +1,11 @@
 """The server as a process: it begins, ends, keeps stdout for the protocol, and runs nothing of a project."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -148,3 +150,104 @@ def test_capabilities_are_those_that_work(server: Editor) -> None:
         "executeCommandProvider",
     }
     assert server.capabilities["textDocumentSync"]["change"] == 2
+
+
+# ---- messages that cannot be taken -----------------------------------------------------------------------------------
+
+
+def refused(editor: Editor, message: dict[str, Any]) -> tuple[int, str]:
+    """Send a message as it is, and return code and text of the refusal."""
+    answer = editor.answer_to(message)
+    return answer["error"]["code"], answer["error"]["message"]
+
+
+POSITION = {"line": 0, "character": 0}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("textDocument/hover", {"textDocument": {"uri": "file:///x.yaml"}}, -32602),
+        (
+            "textDocument/hover",
+            {"textDocument": {"uri": "file:///x.yaml"}, "position": POSITION | {"line": -1}},
+            -32602,
+        ),
+        ("textDocument/hover", [1], -32602),
+        ("textDocument/hover", None, -32602),
+        ("textDocument/hover", ..., -32602),
+        ("textDocument/rename", {"textDocument": {"uri": "file:///x.yaml"}, "position": POSITION}, -32602),
+        ("no/such", {}, -32601),
+        ("no/such", [1], -32601),
+        ("no/such", ..., -32601),
+        ("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, -32600),
+    ],
+)
+@pytest.mark.parametrize("number", [7001, "seven"])
+def test_request_that_cannot_be_taken_is_refused_and_never_left_waiting(
+    server: Editor, method: str, params: Any, code: int, number: int | str
+) -> None:
+    message = {"jsonrpc": "2.0", "id": number, "method": method}
+    assert refused(server, message if params is ... else {**message, "params": params})[0] == code
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "1", "{}", '{"id": 5}'])
+def test_what_is_no_message_is_refused_without_a_number(server: Editor, text: str) -> None:
+    answer = server.answer_to(text)
+    assert answer["id"] is None
+    assert answer["error"]["code"] in (-32700, -32600, -32602)
+
+
+def test_notification_that_cannot_be_read_harms_nothing(server: Editor, desk: Path) -> None:
+    server.notify("no/such", [1])
+    assert server.hover(desk, "kind: Workflow")
+
+
+def test_request_before_the_beginning_is_refused(project: Path) -> None:
+    with editing(project, begin=False) as editor:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "textDocument/hover"}
+        assert refused(editor, {**asked, "params": editor.at(project / "x.yaml", POSITION)})[0] == -32002
+        assert refused(editor, {"jsonrpc": "2.0", "id": 2, "method": "shutdown"})[0] == -32002
+        editor.begin()
+
+
+def test_request_after_shutdown_is_refused(project: Path) -> None:
+    with editing(project) as editor:
+        editor.request("shutdown", None)
+        asked = {"jsonrpc": "2.0", "id": 90, "method": "textDocument/hover"}
+        assert refused(editor, {**asked, "params": editor.at(project / "x.yaml", POSITION)})[0] == -32600
+        editor.notify("exit", None)
+        assert editor.process.wait(timeout=30) == 0
+
+
+def test_message_of_a_size_that_none_has_ends_it_with_a_word(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        COMMAND, input=b"Content-Length: 99999999999999\r\n\r\n{}", capture_output=True, cwd=tmp_path, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert b"a message of 99,999,999,999,999 bytes is announced" in ended.stderr
+    assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes cannot be asked elsewhere")
+def test_it_ends_when_the_editor_that_started_it_is_gone(tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    body = json.dumps(
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {"processId": gone.pid, "rootUri": None, "capabilities": {}},
+        }
+    ).encode()
+    with subprocess.Popen(
+        COMMAND, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tmp_path
+    ) as server:
+        assert server.stdin is not None
+        assert server.stderr is not None
+        server.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        server.stdin.flush()
+        # Stdin stays open: somebody else may hold it.
+        assert server.wait(timeout=60) == 1
+        assert server.stderr.read() == b"tuvl lsp: the editor that started it is gone; the server ends\n"

@@ -71,7 +71,7 @@ def _index(text: str, place: dict[str, int]) -> int:
 class Editor:
     """One running server, and what it has said."""
 
-    def __init__(self, root: Path, *, capabilities: dict[str, Any] | None = None) -> None:
+    def __init__(self, root: Path, *, capabilities: dict[str, Any] | None = None, begin: bool = True) -> None:
         self.root = root
         self.versions: dict[Path, int] = {}
         self.texts: dict[Path, str] = {}
@@ -79,7 +79,7 @@ class Editor:
         self.registered: list[dict[str, Any]] = []
         self._published = 0
         self._messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        self._answers: dict[int, dict[str, Any]] = {}
+        self._answers: dict[int | str | None, dict[str, Any]] = {}
         self._last = 0
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tuvl", "lsp"],
@@ -93,10 +93,14 @@ class Editor:
         threading.Thread(target=self._read, daemon=True).start()
         self._log = threading.Thread(target=self._read_errors, daemon=True)
         self._log.start()
-        answer = self.request(
-            "initialize", {"processId": None, "rootUri": uri_of(root), "capabilities": capabilities or CAPABILITIES}
-        )
-        self.capabilities: dict[str, Any] = answer["capabilities"]
+        self.capabilities: dict[str, Any] = {}
+        if begin:
+            self.begin(capabilities)
+
+    def begin(self, capabilities: dict[str, Any] | None = None) -> None:
+        """Say what a server must hear first."""
+        params = {"processId": None, "rootUri": uri_of(self.root), "capabilities": capabilities or CAPABILITIES}
+        self.capabilities = self.request("initialize", params)["capabilities"]
         self.notify("initialized", {})
 
     # ---- messages ----------------------------------------------------------------------------------------------
@@ -119,8 +123,15 @@ class Editor:
     def notify(self, method: str, params: Any) -> None:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
-    def _send(self, message: dict[str, Any]) -> None:
-        body = json.dumps(message).encode()
+    def answer_to(self, message: dict[str, Any] | str) -> dict[str, Any]:
+        """Send a message as it is, or what is none, and wait for the answer, a refusal too."""
+        number = None if isinstance(message, str) else message["id"]
+        self._send(message)
+        self._until(lambda: number in self._answers)
+        return self._answers.pop(number)
+
+    def _send(self, message: dict[str, Any] | str) -> None:
+        body = (message if isinstance(message, str) else json.dumps(message)).encode()
         assert self.process.stdin is not None
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         self.process.stdin.flush()
@@ -254,9 +265,9 @@ class Editor:
 
 
 @contextmanager
-def editing(root: Path, *, capabilities: dict[str, Any] | None = None) -> Iterator[Editor]:
+def editing(root: Path, *, capabilities: dict[str, Any] | None = None, begin: bool = True) -> Iterator[Editor]:
     """Edit a project; at the end the server must have ended cleanly, and have logged nothing."""
-    editor = Editor(root, capabilities=capabilities)
+    editor = Editor(root, capabilities=capabilities, begin=begin)
     try:
         yield editor
         if editor.process.poll() is None:

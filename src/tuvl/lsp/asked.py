@@ -109,7 +109,14 @@ class Asked:
             return Name(role="key", text=key, path=spot.path, step=self.step.id if self.step else "")
         here = [name for name in self.names if name.path == spot.path and name.at_key == spot.on_key]
         # Where a place both makes and names something, what it names is meant.
-        return min(here, key=lambda name: name.defines, default=None)
+        return min(here, key=lambda name: name.defines, default=None) or self._set_here(spot)
+
+    def _set_here(self, spot: Spot) -> Name | None:
+        """The context key that a field sets."""
+        for key, paths in self.facts.setters.items() if self.facts else ():
+            if spot.path in paths and spot.on_key == (spot.path[-1] == key):
+                return Name(role="key", text=key, path=spot.path, at_key=spot.on_key, defines=True)
+        return None
 
     @cached_property
     def identifier(self) -> tuple[Range, str] | None:

@@ -10,7 +10,7 @@ from lsprotocol import types
 from tuvl.analysis.context import ARGUMENTS
 from tuvl.analysis.parameters import tool_uses
 from tuvl.analysis.signals import BUILT_IN_NODES, possible_signals
-from tuvl.analysis.steps import END, StepView, WorkflowView, mapping
+from tuvl.analysis.steps import END, StepView, WorkflowView, mapping, text
 from tuvl.artifacts.reference import SITE_TYPES
 from tuvl.lsp.asked import Asked, Facts, document_at, kind_of, workflow_of
 from tuvl.lsp.hovering import key_page, page_of_name
@@ -162,6 +162,7 @@ def _offers(asked: Asked) -> Iterator[Offer]:
         return
     if spot.on_key:
         yield from _fields(asked, document, spot)
+        yield from _inputs_of_called(asked, document, spot)
         if len(spot.path) == 5 and spot.path[3] == "routes":
             yield from _signals(asked)
         return
@@ -183,6 +184,22 @@ def _fields(asked: Asked, document: Document, spot: Spot) -> Iterator[Offer]:
     for name, field in fields_at(asked.kind, document.data, path).items():
         if name not in there:
             yield Offer(name, Kind.Field, page=field_page(name, field))
+
+
+def _inputs_of_called(asked: Asked, document: Document, spot: Spot) -> Iterator[Offer]:
+    """What the workflow that a step runs takes."""
+    step = asked.step
+    if step is None or step.kind != "Workflow" or spot.path[:-1] != (*step.path, "input"):
+        return
+    called = workflow_of(asked.index.workflow(text(step.data.get("workflow")) or ""))
+    there = _mapping_at(document, spot.path[:-1])
+    schema = mapping(called.spec.get("input")) if called is not None else {}
+    required = schema.get("required")
+    for name, field in mapping(schema.get("properties")).items():
+        if name not in there:
+            wanted = isinstance(required, list) and name in required
+            page = str(mapping(field).get("description") or "")
+            yield Offer(name, Kind.Field, detail="" if wanted else "optional", page=page, first=wanted)
 
 
 def _mapping_at(document: Document, path: tuple[str | int, ...]) -> frozenset[str]:

@@ -36,6 +36,9 @@ class Name:
     """For a step of another document, the workflow it is of."""
 
 
+_NAMING_KEYS = ("condition.field", "match.field", "source", "agent.context_injection", "ui.display_context")
+"""Fields of steps that name a context key, without a template."""
+
 _DEFINING: Mapping[str, Role] = {
     "Workflow": "Workflow",
     "AgentModel": "AgentModel",
@@ -84,7 +87,7 @@ def _in_workflow(workflow: WorkflowView) -> Iterator[Name]:
     for index, agent in enumerate(items(mapping(spec.get("supervisor")).get("watches"))):
         yield from _one("step", agent, ("spec", "supervisor", "watches", index))
     yield from _data_models(spec.get("context"), ("spec", "context"))
-    yield from _one("key", spec.get("output"), ("spec", "output"))
+    yield from _one("key", (text(spec.get("output")) or "").split(".")[0], ("spec", "output"))
     for reference in step_references(workflow, ALONE):
         yield Name(role="step", text=reference.target, path=reference.path)
     for step in workflow.steps:
@@ -108,7 +111,7 @@ def _in_step(step: StepView) -> Iterator[Name]:
         if target != END:
             yield from _one("step", target, place)
     for read in key_reads(step, ALONE):
-        if read.field in ("condition.field", "match.field", "source", "agent.context_injection", "ui.display_context"):
+        if read.field in _NAMING_KEYS or (step.kind == "Response" and read.field.startswith("mapping.")):
             yield Name(role="key", text=read.key, path=read.place, step=step.id)
     match step.kind:
         case "Functional":

@@ -4,14 +4,14 @@ import asyncio
 import gc
 import logging
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, Protocol, TypeVar, cast
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
-from pygls.lsp.server import LanguageServer
 
 from tuvl.errors import UsageError
 from tuvl.lsp.checking import Checker
@@ -21,6 +21,7 @@ from tuvl.lsp.hovering import hover
 from tuvl.lsp.mending import FIX_ALL, actions
 from tuvl.lsp.outline import symbols
 from tuvl.lsp.overlay import Buffer
+from tuvl.lsp.protocol import Incoming, Server, is_gone, is_unreadable
 from tuvl.lsp.renaming import places_to_rename, rename_edits, renamed_place
 from tuvl.lsp.targets import targets_of, uses_of
 from tuvl.project.layout import find_root
@@ -30,6 +31,9 @@ WATCHED = ("**/*.yaml", "**/*.yml", "**/*.md", "**/*.py", "**/pyproject.toml")
 
 _TRIGGERS = [":", " ", "/", "@", "{", ".", "-", "[", '"']
 
+LOOKS_S = 5.0
+"""Seconds between two looks at whether the editor is still there."""
+
 Answer = TypeVar("Answer")
 
 
@@ -37,9 +41,9 @@ class RefusedError(JsonRpcInvalidParams):
     """What was asked cannot be done; the editor is told why."""
 
 
-def _is_no_refusal(record: logging.LogRecord) -> bool:
+def _is_worth_telling(record: logging.LogRecord) -> bool:
     """Whether a line of the log is about more than an answer that says no."""
-    return record.exc_info is None or not isinstance(record.exc_info[1], RefusedError)
+    return not is_unreadable(record) and (record.exc_info is None or not isinstance(record.exc_info[1], RefusedError))
 
 
 class _OfText(Protocol):
@@ -52,21 +56,34 @@ class _OfText(Protocol):
 
 def serve(version: str, stdin: BinaryIO, stdout: BinaryIO) -> int:
     """Serve one editor until it says `exit` or closes stdin; returns the exit code that the protocol asks for."""
-    server = LanguageServer("tuvl", version)
+    server = Server(version)
     handlers = _Handlers(server)
     handlers.register()
     logging.getLogger("pygls").setLevel(logging.ERROR)
-    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_no_refusal)
+    for name in ("pygls.protocol.json_rpc", "pygls.server"):
+        logging.getLogger(name).addFilter(_is_worth_telling)
     # Parsed files are many objects and live long; looking through them for garbage would take most of the time.
     gc.set_threshold(200_000, 50, 100)
-    server.start_io(stdin, stdout)
-    return 0 if handlers.was_told or not handlers.exits else 1
+    incoming = Incoming(stdin, lambda line: sys.stderr.write(f"tuvl lsp: {line}\n"))
+    server.start_io(cast(BinaryIO, incoming), stdout)
+    return 1 if incoming.was_cut or (handlers.exits and not handlers.was_told) else 0
+
+
+def _end_with(editor: int, loop: asyncio.AbstractEventLoop) -> None:
+    """End the server once the process that started it has ended: nobody would say `exit` any more."""
+    if not is_gone(editor):
+        loop.call_later(LOOKS_S, _end_with, editor, loop)
+        return
+    sys.stderr.write("tuvl lsp: the editor that started it is gone; the server ends\n")
+    sys.stderr.flush()
+    # A thread waits for stdin, which somebody may hold open; it cannot be told to stop.
+    os._exit(1)
 
 
 class _Handlers:
     """One method a request; what takes time is done in a thread, so that the next message can be read."""
 
-    def __init__(self, server: LanguageServer) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server
         self._editing = Editing()
         self._checker: Checker | None = None
@@ -110,7 +127,10 @@ class _Handlers:
         if root is not None and root.is_dir():
             os.chdir(root)
         self._checker = Checker(self._editing, self._publish)
-        self._task = asyncio.get_running_loop().create_task(self._checker.run())
+        loop = asyncio.get_running_loop()
+        self._task = loop.create_task(self._checker.run())
+        if params.process_id is not None:
+            _end_with(params.process_id, loop)
 
     def initialized(self, params: types.InitializedParams) -> None:
         """Ask to be told of files that change outside of the editor, where it can tell."""

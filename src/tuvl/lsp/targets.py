@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tuvl.artifacts.reference import ArtifactRef
 from tuvl.lsp.asked import Asked, documents_of, kind_of, place_of, workflow_of
+from tuvl.lsp.key_places import reading_places, setting_places
 from tuvl.lsp.names import Name, names_in
 from tuvl.source.document import Document
 from tuvl.source.place import Range
@@ -67,13 +68,27 @@ def uses_of(name: Name, asked: Asked, *, declaration: bool = True) -> list[Targe
         for document, other in _namesakes(name, asked)
         if declaration or not other.defines
     ]
+    if name.role == "key":
+        found += _key_places(name.text, asked, declaration=declaration)
     return list(dict.fromkeys(sorted(found, key=lambda target: (target.file, target.place))))
+
+
+def _key_places(key: str, asked: Asked, *, declaration: bool) -> Iterator[Target]:
+    document, workflow = asked.document, asked.workflow
+    if document is None or workflow is None:
+        return
+    setting = list(setting_places(key, document, workflow, asked.index))
+    for found in (*(setting if declaration else ()), *reading_places(key, document, workflow, asked.index)):
+        if declaration or found not in setting:
+            yield Target(*found)
 
 
 def _namesakes(name: Name, asked: Asked) -> Iterator[tuple[Document, Name]]:
     if asked.document is None:
         return
-    if name.role in ("step", "signal", "key"):
+    if name.role == "key":
+        return
+    if name.role in ("step", "signal"):
         home = asked.document if name.workflow is None else asked.index.workflow(name.workflow)
         yield from _in_workflow(name, home, asked)
         return
