@@ -172,3 +172,83 @@ def test_monitors_and_external_diffs_of_the_repository_are_not_started(project: 
     (project / "artifacts/kind.md").unlink()
     assert tuvl("validate", "--changed-since", "HEAD", cwd=project).returncode == 1
     assert list(project.parent.rglob("started")) == []
+
+
+SCRIPTED = "kind: AgentModel\nmetadata: { name: NAME }\nspec: { provider: scripted, script: SCRIPT }\n"
+REPLIES = "replies: [Hello.]\n"
+
+
+@pytest.fixture
+def scripted(tmp_path: Path) -> Path:
+    """A project whose documents use files that are no documents, inside of it and beside it, some by way of links."""
+    unnamed = AGENT.replace("model: PRESET, ", "").replace("NAME", "unnamed").replace("TONE", "linked")
+    folder = write(
+        tmp_path / "desk",
+        FILES
+        | {
+            "llms/big.yaml": SCRIPTED.replace("NAME", "big").replace("SCRIPT", "replies.yaml"),
+            "llms/replies.yaml": REPLIES,
+            "llms/small.yaml": SCRIPTED.replace("NAME", "small").replace("SCRIPT", "../../shared/replies.txt"),
+            "llms/default.yaml": SCRIPTED.replace("NAME", "default").replace("SCRIPT", "linked.yaml"),
+            "workflows/unnamed.yaml": unnamed,
+            "nodes/count.py": "from helper import add\n" + FILES["nodes/count.py"],
+            "nodes/helper.py": "import deeper.inner\ndef add(): ...\n",
+            "nodes/deeper/__init__.py": "",
+            "nodes/deeper/inner.py": "from . import other\n",
+            "nodes/deeper/other.py": "",
+        },
+    )
+    linked = ARTIFACT.replace("NAME", "linked")
+    write(tmp_path, {"shared/replies.txt": REPLIES, "shared/linked.yaml": REPLIES, "shared/linked.md": linked})
+    (folder / "llms" / "linked.yaml").symlink_to("../../shared/linked.yaml")
+    (folder / "artifacts" / "linked.md").symlink_to("../../shared/linked.md")
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    return folder
+
+
+BIG = {"llms/big.yaml", "workflows/kind.yaml", "workflows/calls.yaml"}
+USERS: dict[str, set[str]] = {
+    "llms/replies.yaml": {"llms/replies.yaml"} | BIG,
+    "../shared/replies.txt": {"llms/small.yaml", "workflows/harsh.yaml"},
+    "../shared/linked.yaml": {"llms/linked.yaml", "llms/default.yaml", "workflows/unnamed.yaml"},
+    "../shared/linked.md": {"artifacts/linked.md", "workflows/unnamed.yaml"},
+    "llms/default.yaml": {"llms/default.yaml", "workflows/unnamed.yaml"},
+    "nodes/helper.py": {"nodes/helper.py", "workflows/counts.yaml"},
+    "nodes/deeper/inner.py": {"nodes/deeper/inner.py", "workflows/counts.yaml"},
+    "nodes/deeper/other.py": {"nodes/deeper/other.py", "workflows/counts.yaml"},
+}
+
+
+@pytest.mark.parametrize("change", ["edited", "deleted"])
+@pytest.mark.parametrize("file", USERS)
+def test_change_of_any_file_that_a_document_uses_touches_the_document(scripted: Path, file: str, change: str) -> None:
+    path = scripted / file
+    if change == "edited":
+        path.write_text(path.read_text(encoding="utf-8") + "\n# more\n", encoding="utf-8")
+    else:
+        path.unlink()
+    assert touched(scripted) == USERS[file]
+
+
+def test_project_that_is_reached_by_a_link_is_the_same(scripted: Path) -> None:
+    (scripted.parent / "other").symlink_to("desk")
+    write(scripted, {"llms/replies.yaml": "replies: 5\n"})
+    write(scripted.parent, {"shared/replies.txt": "replies: 6\n"})
+    files = touched_since(ProjectIndex(scripted.parent / "other"), "HEAD")
+    found = {os.path.relpath(file, scripted.parent / "other") for file in files}
+    assert found == USERS["llms/replies.yaml"] | USERS["../shared/replies.txt"]
+
+
+@pytest.mark.parametrize("change", ["edited", "deleted"])
+def test_script_that_can_no_longer_be_used_closes_the_gate(scripted: Path, change: str) -> None:
+    script = scripted / "llms/replies.yaml"
+    if change == "edited":
+        script.write_text("replies: 5\n", encoding="utf-8")
+    else:
+        script.unlink()
+    ended = tuvl("validate", "--changed-since", "HEAD", cwd=scripted)
+    assert ended.returncode == 1
+    assert "llms/big.yaml:3:" in ended.stdout
+    assert "TV217 error" in ended.stdout

@@ -1,37 +1,65 @@
 """Which files of a project a change touches: those that changed, and those that use what they define, transitively."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from tuvl.analysis.node_modules import importers
 from tuvl.analysis.nodes import read_node_file
-from tuvl.analysis.references import artifact_references
-from tuvl.analysis.steps import WorkflowView, mapping, text
-from tuvl.artifacts.reference import ArtifactRef
-from tuvl.check.referred import names_in
+from tuvl.check.uses import NODE, Named, defines, file_at, uses
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import MISSPELT_FILE, PROJECT_FILE, YAML_SUFFIXES, is_prose
-from tuvl.project.loading import LoadedFile, display_name, parse_markdown, parse_yaml
+from tuvl.project.loading import display_name, parse_markdown, parse_yaml
 from tuvl.project.pyproject import FILE as PYPROJECT
 
-_NODE = "node"
-_ARTIFACT = "Artifact"
 _WHOLE_PROJECT = frozenset({PROJECT_FILE, MISSPELT_FILE, PYPROJECT})
-
-Named = tuple[str, str]
-"""Kind and name of something that a file defines."""
 
 
 def touched_files(index: ProjectIndex, before: Mapping[Path, bytes | None]) -> frozenset[str]:
     """Return the files a change touches, as messages call them.
 
-    `before` holds what changed: path → what the file held before, `None` for a new one. A change of the project's
-    configuration touches everything.
+    `before` holds what changed, in the project and around it: path → what the file held before, `None` for a new one.
+    A change of the project's configuration touches everything.
     """
-    changed = {display_name(path) for path in before}
-    if any(path.parent == index.root and path.name in _WHOLE_PROJECT for path in before):
+    changed = {display_name(path) for path in before if _is_in(path, index.root)}
+    links = dict(_links(index, before))
+    if any(path.parent == index.root and path.name in _WHOLE_PROJECT for path in (*before, *links)):
         return frozenset(changed | {display_name(path) for path in index.paths})
-    names = {name for path, old in before.items() for name in _defined(path, old, index)}
-    return frozenset(changed | _users(index, names))
+    together = {**before, **links}
+    names = {name for path, old in together.items() for name in _defined(path, old, index)}
+    names |= {(NODE, node) for node in _nodes_of_importers(index, together)}
+    return frozenset(changed | {display_name(path) for path in links} | _users(index, names))
+
+
+def _links(index: ProjectIndex, before: Mapping[Path, bytes | None]) -> Iterator[tuple[Path, bytes | None]]:
+    """Yield the files of a project that are links to something that changed, and what that held before."""
+    real = {os.path.realpath(path): old for path, old in before.items()}
+    config = [index.root / name for name in _WHOLE_PROJECT]
+    for path in (*index.paths, *_python(index.folder("nodes")), *config):
+        at = os.path.realpath(path)
+        if path not in before and at in real:
+            yield path, real[at]
+
+
+def _python(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*.py"):
+        if not any(part.startswith(".") or part == "__pycache__" for part in path.relative_to(folder).parts):
+            yield path
+
+
+def _nodes_of_importers(index: ProjectIndex, before: Mapping[Path, bytes | None]) -> Iterator[str]:
+    """Yield the nodes of the Python files that import one that changed."""
+    folder = index.folder("nodes")
+    changed = [path.relative_to(folder).as_posix() for path in before if path.suffix == ".py" and _is_in(path, folder)]
+    if not changed:
+        return
+    sources = {path.relative_to(folder).as_posix(): path.read_bytes() for path in _python(folder) if path.is_file()}
+    for name in importers(sources, changed):
+        yield from _nodes(sources.get(name, b""))
+
+
+def _is_in(path: Path, folder: Path) -> bool:
+    return folder in path.parents
 
 
 def _users(index: ProjectIndex, names: set[Named]) -> set[str]:
@@ -41,8 +69,8 @@ def _users(index: ProjectIndex, names: set[Named]) -> set[str]:
     for path in index.paths:
         loaded = index.load(path)
         if loaded is not None:
-            defined[loaded.file] = tuple(_defines(loaded))
-            for name in _used(loaded):
+            defined[loaded.file] = tuple(defines(loaded))
+            for name in uses(loaded):
                 users.setdefault(name, []).append(loaded.file)
         index.shed()
     found: set[str] = set()
@@ -55,43 +83,16 @@ def _users(index: ProjectIndex, names: set[Named]) -> set[str]:
     return found
 
 
-def _used(loaded: LoadedFile) -> Iterator[Named]:
-    for document in loaded.documents:
-        data = mapping(document.data)
-        for reference in artifact_references(dict(data), document.kind):
-            read = ArtifactRef.parse(reference.text)
-            if read is not None:
-                yield _ARTIFACT, read.name
-        for kind, name in names_in(data, document.kind):
-            if isinstance(name, str):
-                yield kind, name
-        if document.kind == "Workflow":
-            for step in WorkflowView(data).steps:
-                runner = text(step.data.get("runner"))
-                if runner:
-                    yield _NODE, runner
-
-
-def _defines(loaded: LoadedFile) -> Iterator[Named]:
-    for document in loaded.documents:
-        data = mapping(document.data)
-        head = data if loaded.prose is not None else mapping(data.get("metadata"))
-        kind = _ARTIFACT if loaded.prose is not None else document.kind
-        name = head.get("name")
-        if kind is not None and isinstance(name, str):
-            yield kind, name
-
-
 def _defined(path: Path, old: bytes | None, index: ProjectIndex) -> Iterable[Named]:
-    """Yield what a file that changed defined before, and what it defines now."""
+    """Yield what a file that changed defined before, and what it defines now: itself in any case."""
+    yield file_at(path)
     if path.suffix == ".py":
         now = path.read_bytes() if path.is_file() else None
-        return [(_NODE, node) for raw in (old, now) if raw is not None for node in _nodes(raw)]
-    if path.suffix.lower() not in YAML_SUFFIXES and not is_prose(path):
-        return []
-    parse = parse_markdown if is_prose(path) else parse_yaml
-    versions = [parse(path, old) if old is not None else None, index.load(path) if path.is_file() else None]
-    return [name for loaded in versions if loaded is not None for name in _defines(loaded)]
+        yield from ((NODE, node) for raw in (old, now) if raw is not None for node in _nodes(raw))
+    elif path.suffix.lower() in YAML_SUFFIXES or is_prose(path):
+        parse = parse_markdown if is_prose(path) else parse_yaml
+        versions = [parse(path, old) if old is not None else None, index.load(path) if path.is_file() else None]
+        yield from (name for loaded in versions if loaded is not None for name in defines(loaded))
 
 
 def _nodes(raw: bytes) -> Iterator[str]:

@@ -4,6 +4,7 @@ git is called as a program, without a shell; hooks, file system monitors and ext
 repository could name, are turned off.
 """
 
+import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -37,6 +38,11 @@ def commit_of(folder: Path, ref: str, *, asked: str = CHANGED_SINCE) -> str:
         hint = "name a commit, a tag or a branch, e.g. origin/main; a shallow clone must fetch it first"
         raise UsageError(f"{asked}: there is no commit {ref!r}; {hint}") from None
     return found.decode("ascii").strip()
+
+
+def top_of(folder: Path) -> Path:
+    """Return the top of the work tree that a folder lies in, links followed."""
+    return Path(os.path.realpath(_name(git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))))
 
 
 def changed_paths(folder: Path, commit: str) -> tuple[str, ...]:

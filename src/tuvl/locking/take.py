@@ -17,7 +17,7 @@ from tuvl.locking.masking import without_secrets
 from tuvl.locking.tools import ToolSchema, tool_entry, used_tools
 from tuvl.project.index import ProjectIndex
 from tuvl.project.loading import display_name, read_file
-from tuvl.project.scripts import SCRIPTED
+from tuvl.project.scripts import script_of
 from tuvl.source.document import Document
 from tuvl.source.loading import load_data
 from tuvl.values import JsonObject, JsonValue
@@ -99,11 +99,9 @@ def _artifact(view: ArtifactView, project: ProjectIndex) -> Entry:
 
 def _scripts(project: ProjectIndex) -> Iterator[tuple[str, Entry]]:
     for preset in project.documents("AgentModel"):
-        spec = mapping(mapping(preset.data).get("spec"))
-        script, loaded = spec.get("script"), project.file_of(preset)
-        if spec.get("provider") != SCRIPTED or not isinstance(script, str) or not script or loaded is None:
+        path = script_of(preset)
+        if path is None:
             continue
-        path = loaded.path.parent / script
         name = file_in(project, path)
         data = load_data(read_file(path), name=display_name(path))
         content = without_secrets({"replies": _replies(data)}, configuration=False)

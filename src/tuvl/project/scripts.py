@@ -1,5 +1,6 @@
 """The script of a scripted model, looked at before anything calls the model."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,15 @@ from tuvl.values import JsonValue
 SCRIPTED = "scripted"
 
 
+def script_of(preset: Document) -> Path | None:
+    """Return the path of the script that a `kind: AgentModel` names; `None` for any other document."""
+    spec = mapping(mapping(preset.data).get("spec"))
+    script = spec.get("script")
+    if preset.kind != "AgentModel" or spec.get("provider") != SCRIPTED or not isinstance(script, str) or not script:
+        return None
+    return Path(os.path.abspath(preset.file)).parent / script
+
+
 def script_faults(preset: Document) -> Iterator[Fault]:
     """What keeps a `kind: AgentModel` with `provider: scripted` from answering; nothing for other providers."""
     spec = mapping(mapping(preset.data).get("spec"))
@@ -25,8 +35,9 @@ def script_faults(preset: Document) -> Iterator[Fault]:
     if script is None and spec.get("replies") is None:
         message = "a scripted model needs `script` or `replies`, and has neither"
         yield Fault(("spec",), message, "write `replies:` with one text for each call", at_key=True)
-    elif isinstance(script, str) and script:
-        problem = _problem_of_script(Path(preset.file).absolute().parent / script)
+    else:
+        path = script_of(preset)
+        problem = None if path is None else _problem_of_script(path)
         if problem is not None:
             yield Fault(("spec", "script"), f"the script {script!r} cannot be used: {problem}")
 

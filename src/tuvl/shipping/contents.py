@@ -16,7 +16,7 @@ from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import absolute
 from tuvl.project.loading import LoadedFile, read_file
 from tuvl.project.pyproject import FILE as PYPROJECT
-from tuvl.project.scripts import SCRIPTED
+from tuvl.project.scripts import script_of
 from tuvl.source.document import Document
 
 REQUIREMENTS = "requirements.txt"
@@ -225,10 +225,9 @@ def _add_versions(collected: _Collected) -> None:
 def _add_scripts(collected: _Collected) -> None:
     for loaded in tuple(collected.loaded.values()):
         for document in loaded.documents:
-            spec = mapping(mapping(document.data).get("spec"))
-            script = text(spec.get("script"))
-            if document.kind == "AgentModel" and spec.get("provider") == SCRIPTED and script:
-                collected.add(loaded.path.parent / script)
+            script = script_of(document)
+            if script is not None:
+                collected.add(script)
 
 
 def _included(root: Path, include: Sequence[str]) -> Iterator[Path]:
