@@ -166,7 +166,6 @@ CASES: list[tuple[str, str, str, str]] = [
     ("tuvl.yaml", "effects: [write]", "effects: []", "policy-loosened"),
     ("tuvl.yaml", 'allow_models: [small, "openai/*"], ', "", "policy-loosened"),
     ("tuvl.yaml", "spec:", "spec:\n  checks: { severity: { TV702: ignore } }", "check-lowered"),
-    ("tuvl.yaml", "default_model: small", "default_model: other", "model-changed"),
 ]
 
 

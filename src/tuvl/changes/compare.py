@@ -7,8 +7,9 @@ from tuvl.changes.change import CLASSES, CODES, Change
 from tuvl.changes.documents import compare_documents, compare_nodes, has_authority
 from tuvl.changes.files import compare_files
 from tuvl.changes.findings import TOP, Findings, Spot
+from tuvl.changes.inheriting import concerning
 from tuvl.changes.pairs import DocPair, pair_documents
-from tuvl.changes.site import Doc, Side, doc_of
+from tuvl.changes.site import Doc, Side, doc_of, stops_short
 from tuvl.changes.workflows import compare_workflows
 from tuvl.values import canonical
 
@@ -27,6 +28,8 @@ class Comparison:
     """Names of the workflows that a change concerns."""
     differing: tuple[tuple[Doc | None, Doc | None], ...]
     """A document of each file that differs, in both states."""
+    compared: tuple[tuple[Doc, Doc], ...] = ()
+    """All documents that were compared in both states."""
 
 
 @dataclass
@@ -66,8 +69,7 @@ class _Work:
         key: _PairKey = ("node", name)
         if key not in self.done:
             before, after = (side.index.nodes.declared.get(name) for side in (self.old, self.new))
-            found = before is not None and after is not None
-            self.done[key] = compare_nodes(self.old, self.new, before, after) if before and after and found else []
+            self.done[key] = compare_nodes(self.old, self.new, before, after)
         return key
 
     def reached(self, start: _PairKey) -> Iterator[_PairKey]:
@@ -108,13 +110,14 @@ def compare(old: Side, new: Side, old_roots: Sequence[Doc], new_roots: Sequence[
     pairs = pair_documents(old_roots, new_roots, files=files)
     workflows = [pair for pair in pairs if pair.kind == "Workflow"]
     for pair in workflows:
-        extra += [(change, (pair.name,)) for change in _presence(pair)]
+        if not _hidden(work, pair):
+            extra += [(change, (pair.name,)) for change in _presence(pair)]
         if pair.old is not None and pair.new is not None and pair.counts:
             for key in work.reached(work.visit(pair.old, pair.new)):
                 users.setdefault(key, set()).add(pair.name)
     names = tuple(sorted({pair.name for pair in workflows}))
     config = _configuration(work)
-    extra += [(change, names) for change in config]
+    extra += [concerning(change, names, new) for change in config]
     extra += [(change, ()) for change in _others(work, pairs, files=files)]
     told = [(change, tuple(sorted(users.get(key, ())))) for key, changes in work.done.items() for change in changes]
     told += extra
@@ -129,6 +132,7 @@ def compare(old: Side, new: Side, old_roots: Sequence[Doc], new_roots: Sequence[
         workflows=tuple(workflows),
         touched=frozenset(name for _, concerned in ordered for name in concerned),
         differing=tuple(_differing(work, workflows)),
+        compared=tuple(work.documents),
     )
 
 
@@ -159,6 +163,14 @@ def _differing(work: _Work, workflows: Sequence[DocPair]) -> Iterator[tuple[Doc 
     for pair in workflows:
         if pair.old is None or pair.new is None:
             yield pair.old, pair.new
+
+
+def _hidden(work: _Work, pair: DocPair) -> bool:
+    """Whether a document that is in one state only may stand in a file of the other that cannot be read."""
+    if pair.old is not None and pair.new is not None:
+        return False
+    other = work.new if pair.new is None else work.old
+    return any(each.loaded is None or stops_short(each.loaded) for each in other.index.hiding(pair.name))
 
 
 def _presence(pair: DocPair) -> Iterator[Change]:
@@ -236,7 +248,7 @@ def _others(work: _Work, pairs: Sequence[DocPair], *, files: bool) -> Iterator[C
                 work.visit(pair.old, pair.new)
             elif _says(pair.old) != _says(pair.new):
                 yield _unused(pair.old, pair.new, "changed")
-        elif docs:
+        elif docs and not _hidden(work, pair):
             yield _unused(docs[0], docs[0], "is gone" if pair.new is None else "is new", gone=pair.new is None)
 
 

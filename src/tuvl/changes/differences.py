@@ -1,18 +1,19 @@
 """Compares single values whose differences have a direction: bounds, switches, scales, sets, scopes."""
 
-from typing import Any, assert_never
+import re
+from typing import Any, TypeAlias, assert_never
 
 from tuvl.analysis.steps import items, mapping
 from tuvl.changes.findings import Findings, Spot
-from tuvl.changes.policy import Cap, Gate, Members, Rank, Toggle, Weights
+from tuvl.changes.policy import Cap, Gate, Location, Members, Narrowing, Rank, Statuses, Toggle, Weights
 from tuvl.values import canonical
+
+Directed: TypeAlias = Cap | Toggle | Rank | Members | Statuses | Narrowing | Location | Gate | Weights
 
 WEIGHTS = ("error", "warning", "note", "ignore")
 
 
-def compare_directed(
-    findings: Findings, policy: Cap | Toggle | Rank | Members | Gate | Weights, old: object, new: object, spot: Spot
-) -> None:
+def compare_directed(findings: Findings, policy: Directed, old: object, new: object, spot: Spot) -> None:
     """Compare two values by the policy of their field."""
     match policy:
         case Cap():
@@ -23,6 +24,12 @@ def compare_directed(
             compare_rank(findings, policy, old, new, spot)
         case Members():
             compare_members(findings, policy, old, new, spot)
+        case Statuses():
+            compare_statuses(findings, policy, old, new, spot)
+        case Narrowing():
+            compare_narrowing(findings, policy, old, new, spot)
+        case Location():
+            compare_location(findings, policy, old, new, spot)
         case Gate():
             compare_gate(findings, policy, old, new, spot)
         case Weights():
@@ -78,6 +85,71 @@ def compare_gate(findings: Findings, policy: Gate, old: object, new: object, spo
         findings.say(policy.dropped, what, spot, old, new, on_old=new is None)
 
 
+def compare_statuses(findings: Findings, policy: Statuses, old: object, new: object, spot: Spot) -> None:
+    """Compare two lists of statuses by what they let through, however it is written."""
+    before, after = _statuses(old), _statuses(new)
+    if before is None or after is None:
+        if _differ(old, new):
+            findings.say(policy.added, f"{spot.label}: not read", spot, old, new, may=True)
+        return
+    if after - before:
+        findings.say(policy.added, f"{spot.label}: {_ranges(after - before)} accepted", spot, old, new)
+    if before - after:
+        findings.say(policy.removed, f"{spot.label}: {_ranges(before - after)} refused", spot, old, new)
+    if before == after and _differ(old, new):
+        findings.spelled_otherwise = True
+
+
+def _statuses(value: object) -> frozenset[int] | None:
+    found: set[int] = set()
+    for entry in value if isinstance(value, list) else [value]:
+        text = str(entry)
+        if not re.fullmatch("[1-5](xx|[0-9]{2})", text):
+            return None
+        found.update(range(int(text[0]) * 100, int(text[0]) * 100 + 100) if text.endswith("xx") else (int(text),))
+    return frozenset(found)
+
+
+def _ranges(statuses: frozenset[int]) -> str:
+    whole = [first for first in range(100, 600, 100) if statuses.issuperset(range(first, first + 100))]
+    rest = sorted(each for each in statuses if each - each % 100 not in whole)
+    shown = [f"{first // 100}xx" for first in whole] + [str(each) for each in rest[:5]]
+    return ", ".join(shown) + (" …" if len(rest) > 5 else "")
+
+
+def compare_narrowing(findings: Findings, policy: Narrowing, old: object, new: object, spot: Spot) -> None:
+    """Compare what keeps something back; of another one nobody can tell how much."""
+    if not _differ(old, new):
+        return
+    if new is None:
+        findings.say(policy.wider, f"{spot.label} is gone", spot, old, None, on_old=True)
+    elif old is None:
+        findings.say(policy.narrower, f"{spot.label} is new", spot, None, new)
+    else:
+        findings.say(policy.wider, f"{spot.label}: another one", spot, old, new, may=True)
+
+
+def compare_location(findings: Findings, policy: Location, old: object, new: object, spot: Spot) -> None:
+    """Compare two places, and apart from them the credentials that are written into them."""
+    if not _differ(old, new):
+        return
+    before, after = _place_and_user(old), _place_and_user(new)
+    if before is None or after is None or before[0] != after[0]:
+        findings.say(policy.code, spot.label, spot, old, new, on_old=new is None)
+    if before is not None and after is not None and before[1] != after[1]:
+        findings.say(policy.credential, f"{spot.label}: who calls", spot, old, new)
+
+
+_USER = re.compile(r"^([a-z][a-z0-9+.-]*://)([^/?#@]*)@", re.IGNORECASE)
+
+
+def _place_and_user(value: object) -> tuple[str, str] | None:
+    if not isinstance(value, str):
+        return None
+    found = _USER.match(value)
+    return (value, "") if found is None else (found[1] + value[found.end() :], found[2])
+
+
 def compare_members(findings: Findings, policy: Members, old: object, new: object, spot: Spot) -> None:
     """Compare two lists as sets."""
     before, after = members(old), members(new)
@@ -94,7 +166,7 @@ def compare_members(findings: Findings, policy: Members, old: object, new: objec
         for value in (value for key, value in after.items() if key not in before):
             findings.say(policy.added, f"{spot.label}: {_called(value)} is new", spot, old, new)
         if list(before) != list(after) and before.keys() == after.keys():
-            findings.say("reordered", f"{spot.label} in another order", spot)
+            findings.say(policy.order, f"{spot.label} in another order", spot, old, new)
         elif before.keys() == after.keys() and _differ(old, new):
             findings.spelled_otherwise = True
 

@@ -1,17 +1,21 @@
 """Compares two states of what workflows use: artifacts, models, stores, configuration, nodes, scenarios."""
 
-import ast
+from dataclasses import replace
 from pathlib import Path
 
 from tuvl.analysis.nodes import NodeFacts
 from tuvl.analysis.steps import mapping
 from tuvl.changes.change import CODES, Change
+from tuvl.changes.differences import compare_directed
 from tuvl.changes.findings import Findings, Spot
+from tuvl.changes.node_code import code_of
+from tuvl.changes.policy import Location
 from tuvl.changes.site import Doc, Side
-from tuvl.changes.walk import Walk
+from tuvl.changes.walk import Walk, object_node
 from tuvl.errors import UsageError
 from tuvl.project.loading import read_file
 from tuvl.spec.schema_files import KINDS, PROSE
+from tuvl.spec.shape import table
 from tuvl.values import canonical, dump_json
 
 _TEXTS = {"prompt": "prompt-changed", "steering": "steering-changed", "skill": "skill-changed"}
@@ -32,6 +36,8 @@ def compare_documents(old: Doc, new: Doc) -> Findings:
         _body(findings, old, new)
     elif kind == "AgentModel":
         _script(findings, old, new)
+    elif kind == "DataSource":
+        _connection(findings, old, new)
     return findings
 
 
@@ -59,9 +65,19 @@ def _body(findings: Findings, old: Doc, new: Doc) -> None:
 
 
 def _at_line(change: Change, line: int) -> Change:
-    from dataclasses import replace
-
     return replace(change, line=line, column=1)
+
+
+def _connection(findings: Findings, old: Doc, new: Doc) -> None:
+    """Compare where a store is, apart from who calls: a URL, or its parts."""
+    was, now = old.spec.get("connection"), new.spec.get("connection")
+    path = ("spec", "connection")
+    spot = Spot(path, path, "connection")
+    if isinstance(was, dict) and isinstance(now, dict):
+        block = object_node(table("DataSource").root.fields["spec"], {})
+        Walk("DataSource", findings).pair(block.fields["connection"] if block is not None else None, was, now, spot)
+    else:
+        compare_directed(findings, Location("store-moved", "credential-changed"), was, now, spot)
 
 
 def _script(findings: Findings, old: Doc, new: Doc) -> None:
@@ -84,19 +100,25 @@ def _script_text(doc: Doc, script: object) -> bytes | None:
         return None
 
 
-def compare_nodes(old: Side, new: Side, before: NodeFacts, after: NodeFacts) -> list[Change]:
-    """Compare a node: what its decorator declares, and the code of its file."""
+def compare_nodes(old: Side, new: Side, before: NodeFacts | None, after: NodeFacts | None) -> list[Change]:
+    """Compare a node: what its decorator declares, and the code that it runs."""
+    if before is None or after is None:
+        there = before or after
+        if there is None:
+            return []
+        what = f"node {there.name!r} is {'not declared any more' if after is None else 'declared now'}"
+        side = old if after is None else new
+        return [replace(_of_node(side, there, what, None, None), old_side=after is None)]
     found = []
     for name in ("reads", "writes", "signals", "effects"):
         was, now = _declared(before, name), _declared(after, name)
         if was != now:
             found.append(_of_node(new, after, f"node {after.name!r} declares other {name}", was, now))
     if not found and before.is_async == after.is_async:
-        texts = [_text(old, before), _text(new, after)]
-        if texts[0] != texts[1]:
-            same = _same_code(*texts)
-            what = f"comments or layout of the file of node {after.name!r}" if same else f"code of node {after.name!r}"
-            found.append(_of_node(new, after, what, None, None, code="layout-changed" if same else "node-changed"))
+        was_text, text = _text(old, before), _text(new, after)
+        if was_text != text:
+            code, what = _code_change(was_text, text, after.name)
+            found.append(_of_node(new, after, what, None, None, code=code))
     elif not found:
         found.append(_of_node(new, after, f"code of node {after.name!r}", None, None))
     return found
@@ -135,11 +157,16 @@ def _text(side: Side, node: NodeFacts) -> str:
     return side.index.text_of(node.file) or ""
 
 
-def _same_code(old: str, new: str) -> bool:
-    try:
-        return ast.dump(ast.parse(old)) == ast.dump(ast.parse(new))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+def _code_change(old: str, new: str, name: str) -> tuple[str, str]:
+    """Code and words for the files of a node that differ."""
+    before, after = code_of(old, name), code_of(new, name)
+    if before is None or after is None or before.function != after.function:
+        return "node-changed", f"code of node {name!r}"
+    if before.used != after.used:
+        return "node-changed", f"code that node {name!r} uses"
+    if before.module == after.module:
+        return "layout-changed", f"comments or layout of the file of node {name!r}"
+    return "unused-changed", f"the file of node {name!r}; it uses nothing of what changed there"
 
 
 def has_authority(doc: Doc) -> bool:

@@ -1,6 +1,7 @@
 """What steps do outside the run: writes, hosts, nodes, operations on records."""
 
 from tuvl.analysis.effects import effects_of
+from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView
 from tuvl.changes.facts import WorkflowFacts, host_of
 from tuvl.changes.findings import Findings, Spot
@@ -19,12 +20,51 @@ def compare_effects(
     """Compare what one step does."""
     _writes(findings, old, new, before, after, spot)
     _url(findings, old, new, before, after, spot)
+    if before.kind == after.kind == "APICall":
+        _method(findings, old, new, before, after, spot)
+    elif before.kind == after.kind == "Functional":
+        _runner(findings, old, new, before, after, spot)
+    elif after.kind == "ModelOp":
+        _model(findings, old, new, after, spot)
+
+
+def _method(
+    findings: Findings, old: WorkflowFacts, new: WorkflowFacts, before: StepView, after: StepView, spot: Spot
+) -> None:
+    was, now = before.get("http", "method") or "GET", after.get("http", "method") or "GET"
+    if was == now:
+        return
+    place = spot.at("http").at("method")
+    if effects_of(_bare(before)) == effects_of(_bare(after)) == "write":
+        findings.say("operation-changed", "http.method: a write of another kind", place, was, now)
+    elif old.acts(before) == new.acts(after):
+        # What begins or ends to write is told as that.
+        findings.say("field-changed", "http.method", place, was, now)
+
+
+def _runner(
+    findings: Findings, old: WorkflowFacts, new: WorkflowFacts, before: StepView, after: StepView, spot: Spot
+) -> None:
     was, now = before.data.get("runner"), after.data.get("runner")
-    if before.kind == after.kind == "Functional":
-        if was != now:
-            findings.say("node-changed", "runs another node", spot.at("runner"), was, now)
-        elif isinstance(now, str) and now in new.index.nodes.declared:
-            findings.nodes.append(now)
+    if was != now:
+        acts = old.acts(before) and new.acts(after)
+        sure = all(_says_effects(facts, step) for facts, step in ((old, before), (new, after)))
+        code = "operation-changed" if acts else "node-changed"
+        findings.say(code, "runs another node", spot.at("runner"), was, now, may=acts and not sure)
+    elif isinstance(now, str) and now not in BUILT_IN_NODES:
+        findings.nodes.append(now)
+
+
+def _says_effects(facts: WorkflowFacts, step: StepView) -> bool:
+    """Whether the files say what a Functional step does outside, so that nothing is taken in doubt."""
+    node = facts.index.nodes.declared.get(str(step.data.get("runner")))
+    return step.data.get("effects") is not None or (node is not None and node.effects is not None)
+
+
+def _model(findings: Findings, old: WorkflowFacts, new: WorkflowFacts, after: StepView, spot: Spot) -> None:
+    model = after.data.get("model")
+    if isinstance(model, str) and model not in old.data_models:
+        findings.say("data-model-added", f"touches {model!r}", spot.at("model"), None, model)
 
 
 def _writes(
@@ -66,8 +106,12 @@ def _relabelled(step: StepView) -> bool:
     """Whether a step is said to read although its kind writes; of a node only its author knows."""
     if step.data.get("effects") != "read" or step.kind == "Functional":
         return False
-    bare = StepView(step.index, step.path, {key: value for key, value in step.data.items() if key != "effects"})
-    return step.kind in _WHERE and effects_of(bare) == "write"
+    return step.kind in _WHERE and effects_of(_bare(step)) == "write"
+
+
+def _bare(step: StepView) -> StepView:
+    """The step without what it says of its effects."""
+    return StepView(step.index, step.path, {key: value for key, value in step.data.items() if key != "effects"})
 
 
 def _below(spot: Spot, step: StepView) -> Spot:
@@ -93,7 +137,11 @@ def _url(
 def new_host(old: WorkflowFacts, new: WorkflowFacts, step: StepView) -> str | None:
     """The host a step calls, if no step of the old state called it."""
     url = new.urls.get((*step.path, "http", "url"))
-    return host_of(url) if url is not None and host_of(url) not in old.hosts else None
+    if url is None or host_of(url) in old.hosts:
+        return None
+    # The same host at its usual port, encrypted now, is none that was not called.
+    sealed = url.scheme == "https" and url.port == 443 and f"http://{host_of(url)}" in old.hosts
+    return None if sealed else host_of(url)
 
 
 def compare_hosts(findings: Findings, old: WorkflowFacts, new: WorkflowFacts) -> None:

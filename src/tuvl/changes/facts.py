@@ -9,6 +9,7 @@ from tuvl.analysis.policy import allows_model, asks_by_policy, model_names
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, text
 from tuvl.analysis.urls import Url, urls
+from tuvl.changes.differences import members
 from tuvl.project.index import ProjectIndex
 from tuvl.values import KeyPath
 
@@ -49,6 +50,16 @@ class WorkflowFacts:
             if step.kind == "ModelOp" and self.acts(step)
         )
 
+    @cached_property
+    def data_models(self) -> frozenset[str]:
+        """Data models that it names, as its own or in a step."""
+        named = [step.data.get("model") for step in self.view.steps if step.kind == "ModelOp"]
+        return frozenset(
+            name.partition("@")[0]
+            for name in (*members(self.view.spec.get("context")).values(), *named)
+            if isinstance(name, str)
+        )
+
     def acts(self, step: StepView) -> bool:
         """Whether a step itself changes something outside the run, as far as the files tell."""
         if step.kind == "Functional":
@@ -70,6 +81,8 @@ class WorkflowFacts:
 
 
 def host_of(url: Url) -> str:
-    """A host with its port; expressions in it are written as `{…}`."""
+    """A host with its port, and the scheme unless it is https; expressions in it are written as `{…}`."""
     host = url.host.replace("\0", "{…}") or "{…}"
-    return host if url.port in (80, 443) else f"{host}:{url.port}"
+    host = f"[{host}]" if ":" in host else host
+    host = host if url.port == (443 if url.scheme == "https" else 80) else f"{host}:{url.port}"
+    return host if url.scheme == "https" else f"{url.scheme}://{host}"

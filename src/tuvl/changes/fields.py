@@ -12,14 +12,17 @@ from tuvl.changes.policy import (
     Elsewhere,
     Entries,
     Gate,
+    Location,
     Mapped,
     Members,
     Named,
+    Narrowing,
     Policy,
     Prose,
     Rank,
     References,
     Says,
+    Statuses,
     Subschema,
     Toggle,
     Weights,
@@ -134,7 +137,7 @@ _STEPS: Mapping[str, Mapping[str, Policy]] = {
     "LogStep": {"runner": Elsewhere("effects"), "message": Says(), "level": Says()},
     "Http": {
         "url": Elsewhere("effects"),
-        "method": Says(),
+        "method": Elsewhere("effects"),
         "headers": Mapped(),
         "query": Mapped(),
         "json": Says(),
@@ -149,7 +152,7 @@ _STEPS: Mapping[str, Mapping[str, Policy]] = {
     "Response": {
         "output_key": Says(),
         "extract": Entries(("as",), added="field-changed", removed="field-changed"),
-        "expect_status": Members(added="field-changed", removed="field-changed"),
+        "expect_status": Statuses(added="result-loosened", removed="result-tightened"),
     },
     "McpCall": {
         "server": References("mcp-changed", "mcp-changed", "mcp-changed"),
@@ -162,7 +165,7 @@ _STEPS: Mapping[str, Mapping[str, Policy]] = {
         "operation": Elsewhere("effects"),
         "payload": Says(),
         "record_id": Says(),
-        "filters": Mapped(),
+        "filters": Mapped(removed="bound-removed"),
         "include": Members(added="field-changed", removed="field-changed"),
         "limit": _CAP,
         "order_by": Says(),
@@ -195,7 +198,7 @@ _STEPS: Mapping[str, Mapping[str, Policy]] = {
 _AGENTS: Mapping[str, Mapping[str, Policy]] = {
     "Agent": {
         "model": Named("model-changed", "AgentModel"),
-        "context_injection": Members(added="context-injected", removed="field-changed"),
+        "context_injection": Members(added="context-injected", removed="field-changed", order="order-changed"),
         "skills": References("skill-changed", "skill-changed", "skill-changed"),
         "guardrails": Block(),
         "retry": Block(),
@@ -233,7 +236,7 @@ _AGENTS: Mapping[str, Mapping[str, Policy]] = {
         "audit": Says(),
         "continue_on_stop": Says("tool-helped"),
         "max_continuations": _CAP,
-        "tool_surface": Says("tool-helped"),
+        "tool_surface": Narrowing(narrower="tool-helped", wider="tool-offered"),
         "reserve": Block(added="tool-helped", removed="quota-removed"),
         "context_limits": Block(),
     },
@@ -310,7 +313,7 @@ _MODELS: Mapping[str, Mapping[str, Policy]] = {
     "ModelSpec": {
         "provider": Says("model-changed"),
         "model": Says("model-changed"),
-        "api_base": Says("provider-moved"),
+        "api_base": Location("provider-moved", "credential-changed"),
         "api_key": Says("credential-changed"),
         "temperature": Says("model-settings-changed"),
         "max_tokens": _CAP,
@@ -322,7 +325,7 @@ _MODELS: Mapping[str, Mapping[str, Policy]] = {
         "replies": Says("model-changed"),
     },
     "ModelDefinitionSpec": {
-        "tablename": Says("record-changed"),
+        "tablename": Says("store-moved"),
         "datasource": Named("store-moved", "DataSource"),
         "fields": Entries(("name",), added="record-changed", removed="record-changed"),
         "relations": Entries(("name",), added="record-changed", removed="record-changed"),
@@ -346,7 +349,16 @@ _MODELS: Mapping[str, Mapping[str, Policy]] = {
             Members(added="access-loosened", removed="access-tightened", absent_is_all=True, empty_is_all=True),
         ),
     },
-    "DataSourceSpec": {"type": Says("store-moved"), "connection": Says("store-moved"), "pooling": Block()},
+    "DataSourceSpec": {
+        "type": Says("store-moved"),
+        "connection": Elsewhere("documents"),
+        "pooling": Block(),
+    },
+    "Connection": {
+        **dict.fromkeys(("host", "port", "database"), Says("store-moved")),
+        **dict.fromkeys(("username", "password"), Says("credential-changed")),
+        "options": Mapped("store-moved"),
+    },
     "Pooling": {"size": _CAP, "max_overflow": _CAP, "timeout_s": _CAP, "recycle_s": Says()},
 }
 

@@ -45,6 +45,31 @@ class Members:
     removed: str
     absent_is_all: bool = False
     empty_is_all: bool = False
+    order: str = "reordered"
+
+
+@dataclass(frozen=True, slots=True)
+class Statuses:
+    """HTTP statuses and classes of them (`2xx`), as the set of all that they name."""
+
+    added: str
+    removed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """The name of what keeps something back; without it nothing is kept back."""
+
+    narrower: str
+    wider: str
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A text that says where something is, and may hold a credential."""
+
+    code: str
+    credential: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +113,7 @@ class Entries:
     keys: tuple[str, ...]
     added: str
     removed: str
+    order: str = "order-changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +126,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A mapping with keys of the author's own."""
+    """A mapping with keys of the author's own; `removed` where a key that is gone means something of itself."""
 
     code: str = "field-changed"
+    removed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +158,9 @@ Policy: TypeAlias = (
     | Toggle
     | Rank
     | Members
+    | Statuses
+    | Narrowing
+    | Location
     | Gate
     | Subschema
     | Prose

@@ -97,7 +97,7 @@ def compare_references(findings: Findings, policy: References, old: object, new:
             findings.link(None, doc)
     order = [name for name in before if name in after]
     if order != [name for name in after if name in before]:
-        findings.say("reordered", f"{spot.label} in another order", spot)
+        findings.say("order-changed", f"{spot.label} in another order", spot)
 
 
 def _again(
@@ -157,8 +157,9 @@ def compare_named(findings: Findings, policy: Named, old: object, new: object, s
     if canonical(old) != canonical(new):  # type: ignore[arg-type]  # documents hold JSON
         findings.say(policy.code, spot.label, spot, old, new, on_old=new is None)
     elif (before is None) != (after is None):
-        there = "is not there any more" if after is None else "is there now"
-        findings.say(policy.code, f"{spot.label}: {old!r} {there}", spot)
+        gone = after is None
+        code = "field-changed" if gone else policy.code
+        findings.say(code, f"{spot.label}: {old!r} is {'not found any more' if gone else 'found now'}", spot)
 
 
 def _named(side: Side, kind: str, name: object) -> Doc | None:

@@ -60,7 +60,7 @@ def compare_outcomes(
         findings.say("outcome-added", f"outcome {name!r} is new", place.at(now.index(name), label=""))
     raw = tuple(items(mapping(step.agent.get("outcome")).get("enum")) for step in (before, after))
     if set(was) == set(now) and canonical(raw[0]) != canonical(raw[1]):
-        findings.say("reordered", "outcomes in another order", place)
+        findings.say("order-changed", "outcomes in another order, which the model reads", place)
     return {name for name in was if name not in now}, {name for name in now if name not in was}
 
 

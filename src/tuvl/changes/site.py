@@ -6,11 +6,16 @@ from typing import Any
 
 from tuvl.analysis.steps import mapping
 from tuvl.artifacts.registry import ArtifactView
+from tuvl.project.hiding import is_foreign_text
 from tuvl.project.index import ProjectIndex
+from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document
 from tuvl.source.place import Position
 from tuvl.spec.schema_files import PROSE
 from tuvl.values import KeyPath
+
+_SYNTAX = frozenset({"TV001", "TV003"})
+"""Findings of files that are not YAML, or none that is read."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,11 @@ def doc_of(side: Side, document: Document) -> Doc:
     if loaded is not None and loaded.prose is not None:
         return Doc(side, document, data, loaded.prose.body, loaded.prose.body_line)
     return Doc(side, document, data)
+
+
+def stops_short(loaded: LoadedFile) -> bool:
+    """Whether a file has a mistake for which it, or a part of it, could not be read."""
+    return any(problem.code in _SYNTAX for problem in loaded.problems) and not is_foreign_text(loaded)
 
 
 def doc_of_artifact(side: Side, view: ArtifactView | None) -> Doc | None:

@@ -87,7 +87,7 @@ def compare_tools(
         _compare_tool(findings, (old, new), (was[ref], tool), (before or after, after), below)
     both = [ref for ref in was if ref in now]
     if both != [ref for ref in now if ref in was]:
-        findings.say("reordered", "tools in another order", place)
+        findings.say("order-changed", "tools in another order, which the model reads", place)
     if len(items(after.agent.get("tools"))) != len(now) or (
         before and len(items(before.agent.get("tools"))) != len(was)
     ):

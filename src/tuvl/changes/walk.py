@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, assert_never
 
+from tuvl.analysis.literal_secrets import names_a_credential
 from tuvl.analysis.steps import items, mapping
 from tuvl.changes.differences import compare_directed
 from tuvl.changes.fields import policy_of
@@ -14,14 +15,17 @@ from tuvl.changes.policy import (
     Elsewhere,
     Entries,
     Gate,
+    Location,
     Mapped,
     Members,
     Named,
+    Narrowing,
     Policy,
     Prose,
     Rank,
     References,
     Says,
+    Statuses,
     Subschema,
     Toggle,
     Weights,
@@ -93,7 +97,7 @@ class Walk:
         match policy:
             case Says(code):
                 self._says(code, node, old, new, spot)
-            case Cap() | Toggle() | Rank() | Members() | Gate() | Weights():
+            case Cap() | Toggle() | Rank() | Members() | Statuses() | Narrowing() | Location() | Gate() | Weights():
                 compare_directed(findings, policy, old, new, spot)
             case Subschema():
                 compare_subschema(findings, policy, old, new, spot)
@@ -103,8 +107,8 @@ class Walk:
                 compare_references(findings, policy, old, new, spot)
             case Named():
                 compare_named(findings, policy, old, new, spot)
-            case Mapped(code):
-                self._mapped(code, old, new, spot)
+            case Mapped():
+                self._mapped(policy, old, new, spot)
             case Entries():
                 self._entries(policy, node, old, new, spot)
             case Block():
@@ -122,18 +126,22 @@ class Walk:
             return
         self.findings.say(code, spot.label, spot, old, new, on_old=new is None and old is not None)
 
-    def _mapped(self, code: str, old: object, new: object, spot: Spot) -> None:
+    def _mapped(self, policy: Mapped, old: object, new: object, spot: Spot) -> None:
         before, after = mapping(old), mapping(new)
         for key in dict.fromkeys((*before, *after)):
             below = spot.at(key)
+            code = policy.code
+            if policy == Mapped() and key in before and key in after and names_a_credential(key):
+                code = "credential-changed"
             if key not in after:
-                self.findings.say(code, f"{below.label} is gone", below, before[key], None, on_old=True, at_key=True)
+                gone = policy.removed or code
+                self.findings.say(gone, f"{below.label} is gone", below, before[key], None, on_old=True, at_key=True)
             elif key not in before:
                 self.findings.say(code, f"{below.label} is new", below, None, after[key], at_key=True)
             elif canonical(before[key]) != canonical(after[key]):
                 self.findings.say(code, below.label, below, before[key], after[key])
         if not isinstance(old, dict | None) or not isinstance(new, dict | None):
-            self._says(code, None, old, new, spot)
+            self._says(policy.code, None, old, new, spot)
 
     def _entries(self, policy: Entries, node: Node | None, old: object, new: object, spot: Spot) -> None:
         before, after = _keyed(items(old), policy.keys), _keyed(items(new), policy.keys)
@@ -153,7 +161,7 @@ class Walk:
             self.pair(item, items(old)[before[key]], entry, below)
         order = [key for key in before if key in after]
         if order != [key for key in after if key in before]:
-            self.findings.say("reordered", f"{spot.label} in another order", spot)
+            self.findings.say(policy.order, f"{spot.label} in another order", spot)
 
     def pair(self, node: Node | None, old: object, new: object, spot: Spot) -> None:
         """Compare two entries of a list."""

@@ -7,6 +7,7 @@ from tuvl.analysis.language_models import model_facts
 from tuvl.analysis.run_bounds import MAX_CONTEXT_BYTES, MAX_STEPS
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.analysis.surroundings import spec_of
+from tuvl.changes.authority import compare_authority
 from tuvl.changes.effects import compare_effects, compare_hosts, new_host
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
@@ -71,6 +72,7 @@ def _steps(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, Wor
     if order != earlier:
         findings.say("reordered", "steps in another order", Spot(("spec", "steps"), ("spec", "steps")))
     compare_exits(findings, pairs, facts, told)
+    compare_authority(findings, pairs, facts)
     _odd_steps(findings, facts)
 
 
@@ -192,6 +194,8 @@ def _added(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, Wor
     host = new_host(old, new, step)
     if host is not None:
         findings.say("host-added", f"calls {host!r}", spot.at("http").at("url"), None, step.get("http", "url"))
+    if step.kind == "ModelOp" and isinstance(model := step.data.get("model"), str) and model not in old.data_models:
+        findings.say("data-model-added", f"touches {model!r}", spot.at("model"), None, model)
     if step.kind == "MCP":
         shown = (None, f"{step.get('mcp', 'server')} {step.get('mcp', 'tool')}")
         findings.say("mcp-tool-changed", "calls a tool of an MCP server", spot.at("mcp"), shown=shown)

@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
@@ -15,6 +15,7 @@ from tuvl.cli.diff_markdown import diff_markdown
 from tuvl.cli.diff_picture import pictures
 from tuvl.cli.diff_sides import Opened, open_sides
 from tuvl.cli.diff_text import diff_text
+from tuvl.cli.diff_unread import Unread, unread_files, unread_text
 from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.settings import environment
 from tuvl.spec.schema_files import PROSE
@@ -51,20 +52,23 @@ def diff(options: DiffOptions) -> int:
 def _diff(options: DiffOptions) -> int:
     with open_sides(options.old, options.new) as (old, new):
         found = compare(old.side, new.side, old.roots, new.roots, files=old.is_file)
-        text = _written(found, options)
-        notes = list(dict.fromkeys(_notes(found)))
+        unread = unread_files(found, old, new)
+        text = _written(found, unread, options)
+        notes = [unread_text(each) for each in unread]
+        told = {each.file for each in unread}
+        notes += [said for file, said in dict(_notes(found)).items() if file not in told]
         problems = list(dict.fromkeys((*_unreadable(old), *_unreadable(new))))
     delivered = deliver(text, options.output)
     for said in (*notes, *problems):
         sys.stderr.write(f"tuvl diff: {printable_lines(said)}\n")
-    if problems:
+    if problems or any(each.differs for each in unread):
         return UNREADABLE
     return GRAVE_CHANGES if not delivered or any(change.cls in GRAVE for change in found.changes) else SAME
 
 
-def _written(found: Comparison, options: DiffOptions) -> str:
+def _written(found: Comparison, unread: Sequence[Unread], options: DiffOptions) -> str:
     worst = worst_cases(found)
-    document = diff_document(found, worst, old=options.old, new=options.new)
+    document = diff_document(found, worst, unread, old=options.old, new=options.new)
     match options.format:
         case "text":
             return diff_text(document, colour=options.output is None and _coloured())
@@ -81,15 +85,15 @@ def _coloured() -> bool:
     return sys.stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
-def _notes(found: Comparison) -> Iterator[str]:
-    """Say which of the files that differ have errors: what stands there was compared as far as it can be read."""
+def _notes(found: Comparison) -> Iterator[tuple[str, str]]:
+    """Say which of the files that differ have errors: they were compared as far as they can be read."""
     for pair in found.differing:
         for doc in pair:
             if doc is not None:
                 yield from _errors(doc)
 
 
-def _errors(doc: Doc) -> Iterator[str]:
+def _errors(doc: Doc) -> Iterator[tuple[str, str]]:
     loaded = doc.side.index.file_of(doc.document)
     if loaded is None:
         return
@@ -100,7 +104,7 @@ def _errors(doc: Doc) -> Iterator[str]:
     if errors:
         count = "1 error" if errors == 1 else f"{errors} errors"
         hint = f"; `tuvl validate {doc.file}` says more" if doc.side.prefix is None else ""
-        yield f"{doc.file} has {count}, and was compared as far as it can be read{hint}"
+        yield doc.file, f"{doc.file} has {count}, and was compared as far as it can be read{hint}"
 
 
 def _unreadable(opened: Opened) -> Iterator[str]:

@@ -27,6 +27,8 @@ class Opened:
     side: Side
     roots: tuple[Doc, ...]
     is_file: bool
+    path: Path
+    """The file or folder that was named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ def _opened(side: Side, path: Path) -> Opened:
         if not docs:
             where = side.shown(display_name(path) + os.sep).rstrip("/:")
             raise UsageError(f"{where!r} holds no document; name the folder of a project")
-        return Opened(side, docs, False)
+        return Opened(side, docs, False, path)
     loaded = side.index.load(path)
     if loaded is None:
         raise UsageError(side.shown(side.index.unreadable[-1]))
@@ -135,7 +137,7 @@ def _opened(side: Side, path: Path) -> Opened:
     if not docs:
         said = "cannot be read as YAML; `tuvl validate` says why" if loaded.problems else "holds no document of tuvl"
         raise UsageError(f"{side.shown(loaded.file)!r} {said}")
-    return Opened(side, docs, True)
+    return Opened(side, docs, True, path)
 
 
 def _in_folder(index: ProjectIndex, folder: Path) -> Iterator[LoadedFile]:

@@ -81,8 +81,10 @@ def summary_line(document: JsonObject) -> str:
     """Say in one line how much changed."""
     summary = mapping(document["summary"])
     total = summary["changes"]
+    left = len({str(mapping(each)["file"]) for each in items(document["unread"]) if mapping(each)["differs"]})
+    unread = f"{left} {'file' if left == 1 else 'files'} that changed could not be read" if left else ""
     if not total:
-        return "no change"
+        return f"no change that could be read; {unread}" if unread else "no change"
     parts = []
     for cls in CLASSES:
         count = summary[cls.value.replace(" ", "_")]
@@ -90,7 +92,7 @@ def summary_line(document: JsonObject) -> str:
             # `2 break callers`, `1 breaks callers`.
             words = cls.value if count == 1 or cls not in _PLURAL else _PLURAL[cls]
             parts.append(f"{count} {words}")
-    return f"{total} {'change' if total == 1 else 'changes'}: {', '.join(parts)}"
+    return f"{total} {'change' if total == 1 else 'changes'}: {', '.join(parts)}" + (f"; {unread}" if unread else "")
 
 
 _PLURAL = {

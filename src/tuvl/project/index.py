@@ -149,6 +149,10 @@ class ProjectIndex:
         path = self._shown.get(document.file)
         return self.load(path) if path is not None else None
 
+    def raw(self, path: Path) -> bytes | None:
+        """Return the bytes of a file; `None` when it cannot be read."""
+        return self._read(absolute(path))
+
     def text_of(self, file: str) -> str | None:
         """Return the text of a file that something has asked for, by the name messages give it."""
         path = self._shown.get(file)

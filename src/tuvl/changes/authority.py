@@ -1,0 +1,182 @@
+"""What a run may do now that it could not, by its routes and decisions: a person, a guardrail or a decision passed by.
+
+Each signal is looked at where it leads elsewhere, or where what decides it is another. Whatever can follow now and
+could not follow before, with or without the steps that stood before it, is told with a way that leads there. A way
+that is new begins at such a signal, so that none is missed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuvl.analysis.steps import StepView
+from tuvl.changes.decisions import Move, lead, moves
+from tuvl.changes.facts import WorkflowFacts
+from tuvl.changes.findings import Findings, Spot
+from tuvl.changes.reach import NOBODY, Reach
+from tuvl.changes.renames import StepPairs
+
+MOST_GATES = 250_000
+"""Gates times routes past which single gates are not looked at, only whether any person is asked."""
+_LONGEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """Steps that stand before deeds, and how it is told that they are passed by."""
+
+    code: str
+    said: str
+    without: frozenset[str]
+    deeds: int
+    asked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One signal of one step, or the beginning of a run, in both states."""
+
+    spot: Spot
+    said: str
+    step: StepView | None
+    targets: tuple[tuple[str | None, ...], str | None]
+    may: bool
+
+
+def compare_authority(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> None:
+    """Tell where a run comes to what it does outside on ways on which it did not."""
+    places = list(_places(pairs, facts))
+    if not places:
+        return
+    old, new = Reach(facts[0]), Reach(facts[1])
+    names = _deeds(old) & _deeds(new)
+    bits = {name: 1 << number for number, name in enumerate(sorted(names))}
+    if not bits:
+        return
+    old.bits = new.bits = bits
+    gates = list(_gates(old, new))
+    told: set[tuple[object, ...]] = set()
+    # What is certain comes first, so that it is not told as a may-be.
+    for place in sorted(places, key=lambda each: each.may):
+        for gate, deeds in _grown(old, new, place, gates):
+            signal = None if place.may else place.said
+            key = (place.step.id if place.step else None, signal, gate.code, gate.without, deeds)
+            if key not in told:
+                told.add(key)
+                _tell(findings, (old, new), place, gate, deeds)
+
+
+def _deeds(reach: Reach) -> frozenset[str]:
+    """All that acts, wherever it stands: what acts only now is told as that."""
+    facts = reach.facts
+    own = {step.id for step in facts.view.steps if facts.acts(step) or step.kind == "Workflow"}
+    return frozenset(own | {name for deeds in reach.deeds.values() for name in deeds})
+
+
+def _places(pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> Iterator[_Place]:
+    entries = (facts[0].graph.entry, facts[1].graph.entry)
+    if entries[0] != entries[1] and entries[1] is not None:
+        path = facts[1].graph.steps[entries[1]].path
+        yield _Place(Spot(path, path), "the run begins elsewhere, and", None, ((entries[0],), entries[1]), False)
+    for before, after in pairs.matched:
+        for move in moves(facts, before, after):
+            targets = tuple(lead(facts[0], before, signal) for signal in move.old), lead(facts[1], after, move.new)
+            if targets[1] is None or (move.old == (move.new,) and targets[0] == targets[1:]):
+                continue
+            yield _Place(_spot(before, after, move), _said(after, move), after, targets, move.may)
+
+
+def _spot(before: StepView, after: StepView, move: Move) -> Spot:
+    spot = Spot(before.path, after.path, "", after.id)
+    if move.old != (move.new,) or move.may:
+        for key in ("condition", "match", "when", "signal_from"):
+            if before.data.get(key) != after.data.get(key) and key in after.data:
+                return spot.at(key)
+    return spot.at("routes").at(move.new) if move.new in after.routes else spot
+
+
+def _said(after: StepView, move: Move) -> str:
+    called = "answer" if after.kind == "HumanInTheLoop" else "signal"
+    if move.old == (move.new,) or len(move.old) != 1:
+        return f"{called} {move.new!r}"
+    return f"{called} {move.new!r} in place of {move.old[0]!r}"
+
+
+def _gates(old: Reach, new: Reach) -> Iterator[_Gate]:
+    """The gates of the old state, the gravest first."""
+    every = (1 << len(old.bits)) - 1
+    edges = sum(map(len, old.successors.values())) + 1
+    if (len(old.persons | old.guards | old.deciders)) * edges > MOST_GATES:
+        return
+    for name in sorted(old.persons):
+        yield _Gate("approval-weakened", f"without the question of step {name!r}", frozenset({name}), every)
+    for name in sorted(old.guards):
+        yield _Gate("guardrail-weakened", f"without the guardrails of step {name!r}", frozenset({name}), every)
+    for name in sorted(old.deciders - old.persons):
+        deeds = old.decides(name)
+        if deeds:
+            yield _Gate("write-reached", f"without the decision of step {name!r}", frozenset({name}), deeds)
+
+
+def _grown(old: Reach, new: Reach, place: _Place, gates: list[_Gate]) -> Iterator[tuple[_Gate, int]]:
+    """Yield what can follow at a place and could not, each deed once, by the gravest gate that it passes by."""
+    before, after = place.targets
+    any_new = new.ahead(after) & ~_ahead(old, before, NOBODY)
+    alone = new.ahead(after, new.persons, asked=False) & ~_ahead(old, before, old.persons, asked=False)
+    freed = _freed(old, new)
+    person = place.step is not None and place.step.kind == "HumanInTheLoop"
+    asks = _Gate("approval-weakened", "without a person being asked", new.persons, 0, asked=False)
+    if alone & ~any_new | (any_new & alone & freed):
+        yield asks, alone & ~any_new | (any_new & alone & freed)
+    done = alone & (~any_new | freed)
+    if person and any_new & ~done:
+        yield _Gate("approval-weakened", "now", NOBODY, 0), any_new & ~done
+        done |= any_new
+    elif any_new & alone & ~done:
+        yield _Gate("write-reached", "now", new.persons, 0, asked=False), any_new & alone & ~done
+    done |= any_new
+    for gate in gates:
+        grown = new.ahead(after, gate.without) & ~_ahead(old, before, gate.without) & gate.deeds & ~done
+        if grown:
+            yield gate, grown
+            done |= grown
+
+
+def _ahead(old: Reach, targets: tuple[str | None, ...], without: frozenset[str], *, asked: bool = True) -> int:
+    found = 0
+    for target in targets:
+        found |= old.ahead(target, without, asked=asked)
+    return found
+
+
+def _freed(old: Reach, new: Reach) -> int:
+    """Deeds before which a person was asked on every way of a run, and is not on one now."""
+    first, second = old.facts.graph.entry, new.facts.graph.entry
+    was = old.ahead(first) & ~old.ahead(first, old.persons, asked=False)
+    return was & new.ahead(second, new.persons, asked=False)
+
+
+def _tell(findings: Findings, states: tuple[Reach, Reach], place: _Place, gate: _Gate, deeds: int) -> None:
+    old, new = states
+    names = [name for name, bit in old.bits.items() if bit & deeds]
+    fresh = (new.persons | new.guards | new.deciders) - old.facts.graph.steps.keys()
+    target = place.targets[1]
+    way, may = new.way(target, names[0], gate.without | fresh, asked=gate.asked), place.may
+    if way is None:
+        # Only by a step that is new and asks or decides itself: nobody can tell how much it lets through.
+        way, may = new.way(target, names[0], gate.without, asked=gate.asked) or [], True
+    sure = any(how.sure for deeds in new.deeds.values() for name, how in deeds.items() if name == names[0])
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    what = f"{place.said} leads to {names[0]!r}{more} {gate.said}"
+    shown = (_targets(place.targets[0]), _way(way, names[0]))
+    findings.say(gate.code, what, place.spot, shown=shown, may=may or not sure)
+
+
+def _targets(targets: tuple[str | None, ...]) -> str:
+    return ", ".join(dict.fromkeys(target or "no route" for target in targets)) or "no route"
+
+
+def _way(way: list[str], deed: str) -> str:
+    shown = [*way, deed] if way and way[-1] != deed else way
+    if len(shown) > _LONGEST:
+        shown = [*shown[: _LONGEST // 2], "…", *shown[-_LONGEST // 2 :]]
+    return " then ".join(shown)

@@ -1,0 +1,139 @@
+"""Which signals a step may return now in place of those that it returned: how a decision moved."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from tuvl.analysis.signals import FAILURES
+from tuvl.analysis.steps import StepView, items, mapping
+from tuvl.changes.facts import WorkflowFacts
+from tuvl.spec.signals import DEFAULT
+from tuvl.values import canonical
+
+_RAYS: Mapping[str, Callable[[float, float], bool]] = {
+    "gt": lambda value, bound: value > bound,
+    "gte": lambda value, bound: value >= bound,
+    "lt": lambda value, bound: value < bound,
+    "lte": lambda value, bound: value <= bound,
+}
+_EMPTY = ("is_empty", "is_not_empty")
+_OTHER = object()
+"""A value that no condition names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What ended on one of `old` may end on `new`; `may` where nobody can tell from the files."""
+
+    old: tuple[str, ...]
+    new: str
+    may: bool = False
+
+
+def moves(facts: tuple[WorkflowFacts, WorkflowFacts], before: StepView, after: StepView) -> Iterator[Move]:
+    """Yield how the signals of one step moved, each that stayed included."""
+    was, now = _signals(facts[0], before), _signals(facts[1], after)
+    decided = [signal for signal in now if signal not in FAILURES]
+    earlier = tuple(signal for signal in was if signal not in FAILURES)
+    pairs = _redecided(before, after)
+    possible = facts[0].graph.signals.get(before.id)
+    for signal in now:
+        if pairs is not None and signal in decided:
+            continue
+        known = possible is None or possible.may_be(signal)
+        yield Move((signal,) if known else earlier, signal)
+    if pairs is not None:
+        sure = pairs or [(old, new) for old in earlier for new in decided]
+        for old, new in sure:
+            yield Move((old,), new, may=not pairs)
+
+
+def lead(facts: WorkflowFacts, step: StepView, signal: str) -> str | None:
+    """Where a signal leads; a value that no route of a router names is its `default`."""
+    taken = facts.graph.taken(step.id) if step.id in facts.graph.signals else {}
+    if "match" in step.data and signal not in taken and signal not in FAILURES:
+        signal = DEFAULT
+    return taken.get(signal)
+
+
+def _signals(facts: WorkflowFacts, step: StepView) -> tuple[str, ...]:
+    possible = facts.graph.signals.get(step.id)
+    known = sorted(possible.known) if possible is not None else []
+    return tuple(dict.fromkeys((*known, *(facts.graph.taken(step.id) if possible is not None else ()))))
+
+
+def _redecided(before: StepView, after: StepView) -> list[tuple[str, str]] | None:
+    """Pairs of signals where a decision is another one; none where anything may be, `None` where it is the same."""
+    if before.kind == after.kind == "HumanInTheLoop":
+        return None if before.data.get("signal_from") == after.data.get("signal_from") else []
+    if before.kind != "Router" or after.kind != "Router":
+        return None
+    was, now = (
+        {key: step.data.get(key) for key in ("condition", "match", "when") if key in step.data}
+        for step in (before, after)
+    )
+    if canonical(was) == canonical(now):
+        return None
+    if was.keys() == now.keys() == {"condition"}:
+        return _moved(mapping(was["condition"]), mapping(now["condition"])) or []
+    return []
+
+
+def _moved(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str]] | None:
+    """Pairs of signals of every kind of value there is; `None` where it cannot be reckoned."""
+    if old.get("field") != new.get("field"):
+        return None
+    operators = (old.get("operator"), new.get("operator"))
+    if all(each in _EMPTY for each in operators):
+        turned = operators[0] != operators[1]
+        return [("true", "false" if turned else "true"), ("false", "true" if turned else "false")]
+    values = _samples(old, new)
+    if values is None:
+        return None
+    found = {(_holds(old, value), _holds(new, value)) for value in values}
+    return sorted(found)
+
+
+def _samples(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[object] | None:
+    named: list[object] = []
+    for condition in (old, new):
+        value = condition.get("value")
+        match condition.get("operator"):
+            case "gt" | "gte" | "lt" | "lte" if _is_number(value):
+                named.append(value)
+            case "eq" | "neq" if not isinstance(value, list | dict) and "{{" not in str(value):
+                named.append(value)
+            case "in" if isinstance(value, list) and "{{" not in str(value):
+                named.extend(value)
+            case _:
+                return None
+    if any(each.get("operator") in _RAYS for each in (old, new)):
+        numbers = [value for value in named if isinstance(value, int | float) and not isinstance(value, bool)]
+        if len(numbers) != len(named):
+            return None
+        ends = sorted(set(numbers))
+        between = [(one + other) / 2 for one, other in pairwise(ends)]
+        return [ends[0] - 1, *ends, *between, ends[-1] + 1]
+    return [*named, _OTHER]
+
+
+def _holds(condition: Mapping[str, Any], value: object) -> str:
+    operator, bound = condition.get("operator"), condition.get("value")
+    if isinstance(operator, str) and operator in _RAYS and isinstance(value, int | float):
+        found = _RAYS[operator](value, bound)  # type: ignore[arg-type]  # a number, see `_samples`
+    elif operator == "in":
+        found = any(_same(value, each) for each in items(bound))
+    else:
+        found = _same(value, bound) == (operator == "eq")
+    return "true" if found else "false"
+
+
+def _same(one: object, other: object) -> bool:
+    if _is_number(one) and _is_number(other):
+        return one == other
+    return one is not _OTHER and type(one) is type(other) and one == other
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

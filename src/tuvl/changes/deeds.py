@@ -1,0 +1,86 @@
+"""What the steps of a run do outside of it, by the steps that act, and whether a person is asked before."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tuvl.analysis.references import tool_entries
+from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
+from tuvl.changes.facts import WorkflowFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """That something acts; `asked`: only after a person agreed; `sure`: the files say so, it is not taken in doubt."""
+
+    asked: bool = False
+    sure: bool = True
+
+
+Deeds = Mapping[str, Deed]
+"""Id of the step that acts → how."""
+
+
+def deeds_of(facts: WorkflowFacts, step: StepView, within: frozenset[str] = frozenset()) -> Deeds:
+    """What a step does when a run comes to it: itself, by its tools, by its body, or by the workflow it runs."""
+    if step.id in within:
+        return {}
+    inside = within | {step.id}
+    match step.kind:
+        case "Agent":
+            return _joined(
+                _after(_is_asked(facts, tool, entry), deeds_of(facts, tool, inside))
+                for _, ref, entry in tool_entries(step)
+                if (tool := facts.view.by_id.get(ref)) is not None
+            )
+        case "ForEach":
+            body = facts.view.by_id.get(text(step.data.get("step")) or "")
+            return deeds_of(facts, body, inside) if body is not None else {}
+        case "Workflow":
+            return _of_workflow(facts, step, within)
+        case _:
+            return {step.id: Deed(sure=_is_sure(facts, step))} if facts.acts(step) else {}
+
+
+def _is_asked(facts: WorkflowFacts, tool: StepView, entry: Mapping[str, Any]) -> bool:
+    return str(entry.get("approval", "never")) != "never" or facts.by_policy(tool)
+
+
+def _after(asked: bool, deeds: Deeds) -> Deeds:
+    return {name: Deed(asked=True, sure=deed.sure) for name, deed in deeds.items()} if asked else deeds
+
+
+def _joined(several: Iterable[Deeds]) -> Deeds:
+    found: dict[str, Deed] = {}
+    for deeds in several:
+        for name, deed in deeds.items():
+            other = found.get(name)
+            found[name] = (
+                deed if other is None else Deed(asked=deed.asked and other.asked, sure=deed.sure or other.sure)
+            )
+    return found
+
+
+def _of_workflow(facts: WorkflowFacts, step: StepView, within: frozenset[str]) -> Deeds:
+    """The workflow that a step runs counts as one deed, if anything in it acts."""
+    name = text(step.data.get("workflow")) or ""
+    document = facts.index.find("Workflow", name)
+    if document is None:
+        return {step.id: Deed(sure=False)}
+    mark = f"workflow {name}"
+    if mark in within:
+        return {}
+    child = WorkflowFacts(WorkflowView(mapping(document.data)), facts.index)
+    inner = [deeds_of(child, each, frozenset({mark, *within})) for each in child.graph.steps.values()]
+    deeds = [deed for found in inner for deed in found.values()]
+    if not deeds:
+        return {}
+    asks = any(each.kind == "HumanInTheLoop" for each in child.view.steps)
+    return {step.id: Deed(all(deed.asked for deed in deeds), any(deed.sure for deed in deeds) and not asks)}
+
+
+def _is_sure(facts: WorkflowFacts, step: StepView) -> bool:
+    if step.kind != "Functional" or step.data.get("effects") is not None:
+        return True
+    node = facts.index.nodes.declared.get(text(step.data.get("runner")) or "")
+    return node is not None and node.effects is not None
