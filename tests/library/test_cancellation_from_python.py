@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.openai_server import Answer, serving
 from tuvl import AgentLoop, Limits, ModelReply, OpenAICompatible, RunControl, ToolContext, ToolPolicy, tool
+from tuvl.agent.gates import OpenGates
 from tuvl.llm.messages import TextPiece
 from tuvl.testing import ScriptedModel, call, calls, reply
 
@@ -187,7 +188,7 @@ async def test_stopped_while_streaming(how):
 async def test_stopped_in_a_gate(how):
     waiting, control = asyncio.Event(), RunControl()
 
-    class Slow:
+    class Slow(OpenGates):
         async def input(self, text):
             waiting.set()
             await asyncio.Event().wait()

@@ -8,8 +8,9 @@ from tuvl.agent.ports import Audit, ConversationSink
 from tuvl.control import RunControl
 from tuvl.errors import UsageError
 from tuvl.events.types import Event
+from tuvl.given import able, instance
 from tuvl.leftovers import stop_tasks
-from tuvl.library.definition import AgentDefinition
+from tuvl.library.definition import AgentDefinition, check_records
 from tuvl.library.live_run import LiveRun
 from tuvl.library.result import AgentResult
 from tuvl.library.running import AgentRun
@@ -49,8 +50,13 @@ class AgentLoop(AgentDefinition):
             on_event: Gets each event at once, in the event loop: it must not block. One that raises is cut off.
 
         Raises:
-            UsageError: The task cannot be given to a model.
+            UsageError: The task cannot be given to a model, or another argument is not what it should be.
         """
+        where = f"{type(self).__name__}.run"
+        instance(where, "control", control, RunControl, optional=True)
+        instance(where, "principal", principal, Principal, optional=True)
+        check_records(where, audit, conversation)
+        able(where, "on_event", on_event, "__call__")
         system, user = self.opening(task, untrusted)
         run = AgentRun(
             definition=self,

@@ -18,12 +18,12 @@ from tuvl.agent.ports import (
 from tuvl.agent.prompt import system_text, user_text
 from tuvl.clock import Clock, SystemClock
 from tuvl.errors import UsageError
-from tuvl.library.checking import items, not_negative, one_of, positive, text
+from tuvl.given import able, flag, instance, items, not_negative, one_of, positive, text
 from tuvl.library.models import ModelChoice, check_model
 from tuvl.library.tool import Tool
 from tuvl.library.toolbox import Toolbox
 from tuvl.library.typed import NotOfTypeError, NotTypableError, read_as, schema_of
-from tuvl.library.values import Compaction, Conclude, Limits, Retry, check_context_limits, check_policy
+from tuvl.library.values import Compaction, Conclude, Limits, Retry
 from tuvl.plan.model import ContextLimits
 from tuvl.spec.signals import RESERVED_EXITS
 from tuvl.tools.approval import Approvals
@@ -124,15 +124,38 @@ class AgentDefinition:
         one_of(where, "steer_mode", self.steer_mode, ("boundary", "interrupt"))
         if self.temperature is not None:
             not_negative(where, "temperature", self.temperature)
-        check_policy(self.policy)
-        if self.context_limits is not None:
-            check_context_limits(self.context_limits)
+        instance(where, "instructions", self.instructions, str)
+        flag(where, "stream", self.stream)
+        self._check_parts(where)
+        self._check_ports(where)
         _check_outcomes(self.outcomes)
         items(where, "skills", self.skills)
         for skill in self.skills:
             text(where, "skills", skill)
         object.__setattr__(self, "toolbox", Toolbox.of(self.tools))
         object.__setattr__(self, "result_schema", _result_schema(self.result_type))
+
+    def _check_parts(self, where: str) -> None:
+        instance(where, "limits", self.limits, Limits)
+        instance(where, "retry", self.retry, Retry)
+        instance(where, "policy", self.policy, ToolPolicy)
+        instance(where, "conclude", self.conclude, Conclude, optional=True)
+        instance(where, "compaction", self.compaction, Compaction, optional=True)
+        instance(where, "context_limits", self.context_limits, ContextLimits, optional=True)
+
+    def _check_ports(self, where: str) -> None:
+        able(where, "gates", self.gates, "input", "observation", "output")
+        able(where, "approvals", self.approvals, "ask")
+        able(where, "surface", self.surface, "offered")
+        able(where, "trim", self.trim, "trimmed")
+        able(where, "reservation", self.reservation, "reserve", "refund")
+        able(where, "tool_reservation", self.tool_reservation, "reserve")
+        able(where, "observer", self.observer, "observe_request")
+        able(where, "continuation", self.continuation, "more")
+        check_records(where, self.audit, self.conversation)
+        if self.clock is None:
+            raise UsageError(f"{where}: clock is None; leave it out for the real time")
+        able(where, "clock", self.clock, "now", "monotonic", "sleep")
 
     def opening(self, task: str | Mapping[str, object], untrusted: Sequence[str]) -> tuple[str, str]:
         """Return the system prompt and the first user message of a run; raises `UsageError`."""
@@ -145,6 +168,12 @@ class AgentDefinition:
                 raise UsageError("untrusted names keys of a task; give the task as a mapping")
             return system, task
         return system, user_text(_task(task), _known(untrusted, task))
+
+
+def check_records(where: str, audit: object, conversation: object) -> None:
+    """Refuse what can keep no record; `None` keeps none."""
+    able(where, "audit", audit, "completion", "tool_call")
+    able(where, "conversation", conversation, "append")
 
 
 def _check_outcomes(outcomes: Sequence[str]) -> None:

@@ -1,14 +1,14 @@
 """Which language model a loop calls: a provider string, a server, or any `ChatModel`."""
 
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from tuvl.errors import ModelError, StepError, UsageError
+from tuvl.given import instance, not_negative, positive, text
 from tuvl.http.client import HttpClient
-from tuvl.library.checking import not_negative, positive, text
 from tuvl.llm.direct import DirectModel
 from tuvl.llm.identity import ModelIdentity, identity_of
 from tuvl.llm.litellm_model import LiteLLMModel, close_connections
@@ -43,8 +43,12 @@ class _Provider:
         where = type(self).__name__
         text(where, "model", self.model)
         positive(where, "max_tokens", self.max_tokens, whole=True, optional=True)
-        if self.temperature is not None:
-            not_negative(where, "temperature", self.temperature)
+        not_negative(where, "temperature", self.temperature, optional=True)
+        if self.api_key is not None and not isinstance(self.api_key, str):
+            raise UsageError(f"{where}: api_key is of type {type(self.api_key).__name__!r}; write a text")
+        instance(where, "name", self.name, str, optional=True)
+        instance(where, "price", self.price, Price, optional=True)
+        instance(where, "extra", self.extra, Mapping)
 
     def _settings(self, model: str, api_base: str | None) -> CallSettings:
         if self.api_key:
@@ -147,6 +151,8 @@ def check_model(choice: ModelChoice) -> None:
             raise UsageError(
                 f"model {choice!r} names no provider; write e.g. 'openai/{choice}', or use OpenAICompatible(…)"
             )
+    elif isinstance(choice, _Completes) and not isinstance(choice, type):
+        instance("model", "price", getattr(choice, "price", None), Price, optional=True)
     elif isinstance(choice, type) or not (
         isinstance(choice, OpenAICompatible | LiteLLM | _Completes) or callable(choice)
     ):
@@ -174,6 +180,8 @@ async def _opened(choice: ModelChoice) -> AsyncIterator[ChatModel]:
             yield GuestModel(litellm.bind())
     else:
         model = choice()
+        if not isinstance(model, _Completes):
+            raise UsageError(f"the function that makes a model returned a {type(model).__name__!r}, not a ChatModel")
         try:
             yield GuestModel(model)
         finally:
@@ -198,8 +206,9 @@ class GuestModel:
 
     @property
     def price(self) -> Price | None:
-        """The model's price."""
-        return self._inner.price
+        """The model's price; what is none is as unknown as no price."""
+        price = getattr(self._inner, "price", None)
+        return price if isinstance(price, Price) else None
 
     async def prepare(self) -> None:
         """Let the model load what it needs."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar, overload
 
 from tuvl.errors import UsageError
-from tuvl.library.checking import positive, text
+from tuvl.given import able, instance, one_of, positive, text
 from tuvl.llm.messages import ToolSpec
 from tuvl.principal import Principal
 from tuvl.tools.approval import ApprovalRule
@@ -60,10 +60,8 @@ class ToolRules:
 
     def check(self, where: str) -> None:
         """Raise `UsageError` for a bound that cannot be meant."""
-        if self.effects not in {"read", "write"}:
-            raise UsageError(f"{where}: effects is {self.effects!r}; say 'read' or 'write'")
-        if self.on_timeout not in {"fail", "report"}:
-            raise UsageError(f"{where}: on_timeout is {self.on_timeout!r}; say 'fail' or 'report'")
+        one_of(where, "effects", self.effects, ("read", "write"))
+        one_of(where, "on_timeout", self.on_timeout, ("fail", "report"))
         if self.approval not in ("never", "required") and not callable(self.approval):
             raise UsageError(f"{where}: approval is {self.approval!r}; say 'never', 'required' or give a function")
         positive(where, "timeout_s", self.timeout_s, optional=True)
@@ -87,12 +85,11 @@ class Tool(ToolRules):
 
     def __post_init__(self) -> None:
         """Refuse what no provider would take."""
-        if not _NAME.fullmatch(str(self.name)):
-            raise UsageError(
-                f"tool {self.name!r}: a name is 1 to 64 letters, digits, '_' and '-'; give it one with name=…"
-            )
+        _check_name(self.name)
         where = f"tool {self.name!r}"
         text(where, "description", self.description)
+        instance(where, "parameters", self.parameters, Mapping)
+        able(where, "run", self.run, "__call__")
         problem = schema_problem(self.parameters)
         if problem is not None:
             raise UsageError(f"{where}: parameters is no JSON Schema: {problem}")
@@ -117,6 +114,11 @@ class Tool(ToolRules):
             max_result_bytes=self.max_result_bytes,
             approval=_rule(self.name, self.approval),
         )
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise UsageError(f"tool {name!r}: a name is 1 to 64 letters, digits, '_' and '-'; give it one with name=…")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +150,14 @@ class ToolMark(ToolRules):
 
     name: str | None = None
     description: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no provider would take, where it is written."""
+        if self.name is not None:
+            _check_name(self.name)
+        if self.description is not None:
+            text("@tool", "description", self.description)
+        self.check("@tool" if self.name is None else f"tool {self.name!r}")
 
 
 @overload

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Self
 
 from tuvl.errors import StepError, UsageError
-from tuvl.library.checking import items
+from tuvl.given import instance, items
 from tuvl.library.function_tool import tool_from_function
 from tuvl.library.tool import Tool, ToolContext
 from tuvl.redaction import redact
@@ -17,8 +17,11 @@ class Toolbox:
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         """Take tools; raises `UsageError` when two have one name."""
+        items("Toolbox", "tools", tools)
         self.tools = tuple(tools)
         """The tools, in the order in which they are offered."""
+        for tool in self.tools:
+            instance("Toolbox", "tools", tool, Tool)
         self._by_name = {tool.name: tool for tool in self.tools}
         if len(self._by_name) < len(self.tools):
             names = [tool.name for tool in self.tools]

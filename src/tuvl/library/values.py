@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from tuvl.library.checking import not_negative, one_of, positive, text
+from tuvl.errors import UsageError
+from tuvl.given import able, flag, items, not_negative, one_of, positive, text
 from tuvl.llm.messages import ChatModel
-from tuvl.plan.model import AgentLimits, CompactionPlan, ConcludePlan, ContextLimits, RetryPlan
+from tuvl.plan.model import AgentLimits, CompactionPlan, ConcludePlan, RetryPlan
 from tuvl.tools.toolbox import ToolPolicy
 
 
@@ -55,6 +56,7 @@ class Retry(RetryPlan):
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
         positive("Retry", "attempts", self.attempts, whole=True)
+        items("Retry", "on", self.on)
         for reason in self.on:
             one_of("Retry", "on", reason, ("timeout", "error"))
         not_negative("Retry", "backoff_s", self.backoff_s)
@@ -77,6 +79,7 @@ class Conclude(ConcludePlan):
         not_negative("Conclude", "margin", self.margin, whole=True)
         positive("Conclude", "deadline_s", self.deadline_s, optional=True)
         text("Conclude", "notice", self.notice)
+        flag("Conclude", "offer_tools", self.offer_tools)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +109,19 @@ class Compaction:
         positive(where, "max_tokens", self.max_tokens, whole=True)
         not_negative(where, "reserve", self.reserve, whole=True)
         positive(where, "max_tokens - reserve", self.max_tokens - self.reserve, whole=True)
-        positive(where, "trigger_percent", self.trigger_percent)
-        positive(where, "target_percent", self.target_percent)
+        _percent(where, "trigger_percent", self.trigger_percent)
+        _percent(where, "target_percent", self.target_percent)
+        if self.target_percent >= self.trigger_percent:
+            raise UsageError(
+                f"{where}: target_percent {self.target_percent:g} is not below trigger_percent"
+                f" {self.trigger_percent:g}, so nothing would be compacted"
+            )
         positive(where, "recent_tail", self.recent_tail, whole=True)
+        items(where, "preserve", self.preserve)
+        for tool in self.preserve:
+            text(where, "preserve", tool)
+        able(where, "model", self.model, "complete")
+        flag(where, "calibrate", self.calibrate)
 
     @property
     def plan(self) -> CompactionPlan:
@@ -124,20 +137,10 @@ class Compaction:
         )
 
 
-def check_policy(policy: ToolPolicy) -> None:
-    """Refuse a tool policy that cannot be meant."""
-    where = "ToolPolicy"
-    one_of(where, "on_error", policy.on_error, ("report", "fail"))
-    one_of(where, "arg_validation", policy.arg_validation, ("strict", "lenient", "none"))
-    positive(where, "default_timeout_s", policy.default_timeout_s)
-    positive(where, "concurrency", policy.concurrency, whole=True)
-    positive(where, "heartbeat_s", policy.heartbeat_s, optional=True)
-
-
-def check_context_limits(limits: ContextLimits) -> None:
-    """Refuse bounds of a request that cannot be meant."""
-    positive("ContextLimits", "max_bytes", limits.max_bytes, whole=True, optional=True)
-    positive("ContextLimits", "max_messages", limits.max_messages, whole=True, optional=True)
+def _percent(where: str, name: str, value: object) -> None:
+    positive(where, name, value)
+    if isinstance(value, int | float) and value > 100:
+        raise UsageError(f"{where}: {name} is {value:g}; it must be 100 at most")
 
 
 def with_heartbeat(policy: ToolPolicy, every_s: float | None) -> ToolPolicy:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from tuvl.given import not_negative
 from tuvl.values import JsonObject, JsonValue
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -67,6 +68,12 @@ class Price:
     input_per_mtok: float
     output_per_mtok: float
     cached_input_per_mtok: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no price: a bound on dollars would be held against it."""
+        not_negative("Price", "input_per_mtok", self.input_per_mtok)
+        not_negative("Price", "output_per_mtok", self.output_per_mtok)
+        not_negative("Price", "cached_input_per_mtok", self.cached_input_per_mtok, optional=True)
 
     def cost(self, usage: Usage) -> float:
         """Return the price of one call in US dollars."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from tuvl.data.model import DataModel, Operation
+from tuvl.given import positive
 from tuvl.http.url import UrlTemplate
 from tuvl.mcp.endpoint import McpServer
 from tuvl.plan.guards import GuardrailSites
@@ -77,6 +78,11 @@ class ContextLimits:
 
     max_bytes: int | None = None
     max_messages: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        positive("ContextLimits", "max_bytes", self.max_bytes, whole=True, optional=True)
+        positive("ContextLimits", "max_messages", self.max_messages, whole=True, optional=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from tuvl.clock import Clock
 from tuvl.control import RunControl
 from tuvl.errors import StepError
 from tuvl.events.types import EventBody, Heartbeat, ToolCallFinished, ToolCallStarted
+from tuvl.given import flag, one_of, positive
 from tuvl.llm.messages import ToolSpec
 from tuvl.redaction import redact
 from tuvl.tools.arguments import Arguments, check_arguments
@@ -110,6 +111,16 @@ class ToolPolicy:
     """How many calls of one reply may run at once; calls that write still run one after the other."""
     heartbeat_s: float | None = None
     """Seconds between signs of life while a tool is in flight; `None` is off."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        where = "ToolPolicy"
+        one_of(where, "on_error", self.on_error, ("report", "fail"))
+        one_of(where, "arg_validation", self.arg_validation, ("strict", "lenient", "none"))
+        flag(where, "dedup_within_turn", self.dedup_within_turn)
+        positive(where, "default_timeout_s", self.default_timeout_s)
+        positive(where, "concurrency", self.concurrency, whole=True)
+        positive(where, "heartbeat_s", self.heartbeat_s, optional=True)
 
 
 class Toolbox:
