@@ -26,6 +26,8 @@ class Settings:
     """One attempt to get a judge's verdict."""
     database_url: str | None = None
     """Where runs are kept; `None` is a SQLite file of the project."""
+    redis_url: str | None = None
+    """Redis in which live runs are shown to processes that do not share the database; `None` is nowhere."""
     env: Literal["development", "production"] = "development"
     log_format: LogFormat | None = None
     """How structured logs are written; without it and without `log_level` there are none."""
@@ -43,6 +45,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         agent_pause_max_s=_seconds(source, "TUVL_AGENT_PAUSE_MAX_S", 300.0),
         agent_judge_timeout_s=_seconds(source, "TUVL_AGENT_JUDGE_TIMEOUT_S", 30.0),
         database_url=_database_url(source),
+        redis_url=_redis_url(source),
         env=cast(Literal["development", "production"], _choice(source, "TUVL_ENV", ("development", "production"))),
         log_format=cast(LogFormat | None, _optional(source, "TUVL_LOG_FORMAT", get_args(LogFormat))),
         log_level=cast(LogLevel | None, _optional(source, "TUVL_LOG_LEVEL", get_args(LogLevel))),
@@ -79,6 +82,15 @@ def _database_url(source: Mapping[str, str]) -> str | None:
     raise ConfigError(
         f"{name}: {what}; unset it, or set a URL of SQLite or PostgreSQL, e.g. {name}=postgresql://user@host/name"
     )
+
+
+def _redis_url(source: Mapping[str, str]) -> str | None:
+    name = "TUVL_REDIS_URL"
+    text = source.get(name, "").strip()
+    if text and not text.startswith(("redis://", "rediss://", "unix://")):
+        # The value is not shown: it may hold a password.
+        raise ConfigError(f"{name} is no URL of a Redis; unset it or set e.g. {name}=redis://localhost:6379/0")
+    return text or None
 
 
 def _otlp_endpoint(source: Mapping[str, str]) -> str | None:

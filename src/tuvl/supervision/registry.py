@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -40,34 +40,42 @@ _log = logging.getLogger("tuvl.supervision")
 
 
 class Mirror(Protocol):
-    """Shows the runs of this process to others that do not share its store, and brings what they say."""
+    """Shows the runs of this process to others that do not share its store, and brings what they say. Never raises."""
 
-    async def show(self, owner: str, runs: list[RunInfo], ended: list[str]) -> None:
-        """Show what goes on here, and take away what has ended. Never raises."""
+    async def show(self, owner: str, runs: Sequence[RunInfo], ended: Sequence[str]) -> None:
+        """Show what goes on here, and take away what has ended."""
         ...
 
-    async def brought(self, run_ids: list[str]) -> list[DirectiveRow]:
-        """Return what was said to runs of this process since it was last asked. Never raises."""
+    async def brought(self, run_ids: Sequence[str]) -> Sequence[DirectiveRow]:
+        """Return what was said to runs and is not taken yet, in order."""
+        ...
+
+    async def took(self, rows: Sequence[DirectiveRow]) -> None:
+        """Take away what is in the store of runs now."""
         ...
 
     async def settled(self, id: str, found: Settled) -> None:
-        """Show what became of a directive. Never raises."""
+        """Show what became of a directive."""
         ...
 
-    async def live(self) -> list[RunInfo]:
-        """Return the runs that go on anywhere; none when the mirror cannot be reached."""
+    async def wait(self) -> None:
+        """Wait until somebody says something to a run of this process."""
         ...
 
-    async def tell(self, row: DirectiveRow) -> bool:
-        """Say something to a run that another process has; `False` when the mirror cannot be reached."""
+    async def live(self) -> Sequence[RunInfo]:
+        """Return the runs that go on anywhere; none while the mirror cannot be reached."""
+        ...
+
+    async def tell(self, row: DirectiveRow, owner: str) -> bool:
+        """Say something to a run that a process with another store has; `False` when that is not possible."""
+        ...
+
+    async def wake(self, owner: str) -> None:
+        """Let a process look at once at what its store has for it."""
         ...
 
     async def outcome(self, id: str) -> Settled | None:
         """Return what became of a directive, when that is known."""
-        ...
-
-    async def wait(self, seconds: float) -> None:
-        """Wait so long, or until somebody says something to a run of this process."""
         ...
 
     async def aclose(self) -> None:
@@ -160,7 +168,7 @@ class RunRegistry:
     async def _wait(self, seconds: float) -> None:
         waits = [asyncio.ensure_future(self._closing.wait()), asyncio.ensure_future(asyncio.sleep(seconds))]
         if self._mirror is not None:
-            waits.append(asyncio.ensure_future(self._mirror.wait(seconds)))
+            waits.append(asyncio.ensure_future(self._mirror.wait()))
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -175,8 +183,11 @@ class RunRegistry:
             if changed or self._ended or self._clock.monotonic() - self._beat_at >= BEAT_S:
                 await self._beat()
             if self._mirror is not None:
-                for row in await self._mirror.brought(list(self._local)):
+                brought = await self._mirror.brought(list(self._local))
+                for row in brought:
                     await self.access.store.control.direct(row)
+                if brought:
+                    await self._mirror.took(brought)
             if any(run.announced for run in self._local.values()):
                 for number, row in await self.access.store.control.unread(self.owner):
                     await self._carry_out(number, row)
@@ -206,21 +217,20 @@ class RunRegistry:
         if run is None:
             return  # it has just ended; what it was told is void with the next beat
         said = Intervention(action=row.kind, source="operator", by=row.by)
-        now = self._clock.now()
+        now, note = self._clock.now(), _note(row, run.control)
         settled = await self.access.store.control.settle(
             number,
             "applied",
-            note=_note(row, run.control),
+            note=note,
             at=now,
             audit=InterventionRow.of(said, row.message, at=now, id=row.id),
             run_id=row.run_id,
         )
         if not settled:
             return
-        message = f"aborted by {row.by}" + (f": {row.message}" if row.message else "") if row.kind == "abort" else ""
-        run.control.intervene(said, message or row.message)
+        run.control.intervene(said, _words(row))
         if self._mirror is not None:
-            await self._mirror.settled(row.id, Settled(outcome="applied", note=_note(row, run.control)))
+            await self._mirror.settled(row.id, Settled(outcome="applied", note=note))
 
     # ---- anybody -------------------------------------------------------------------------------------------------
 
@@ -269,9 +279,9 @@ class RunRegistry:
         if await self._stored(Principal(), run_id):
             await self.access.store.control.direct(row)
             if self._mirror is not None:
-                await self._mirror.tell(row)  # only so that it is read sooner
+                await self._mirror.wake(info.owner)
             return True
-        return self._mirror is not None and await self._mirror.tell(row)
+        return self._mirror is not None and await self._mirror.tell(row, info.owner)
 
     async def settled(self, directive_id: str) -> Settled | None:
         """Return what became of a directive; `None` when there is none of that id."""
@@ -318,3 +328,10 @@ def _note(row: DirectiveRow, control: RunControl) -> str | None:
             return None if control.paused else "the run was not paused"
         case _:
             return None
+
+
+def _words(row: DirectiveRow) -> str:
+    """What the agent is told, or why the run ends."""
+    if row.kind != "abort":
+        return row.message
+    return f"aborted by {row.by}: {row.message}" if row.message else f"aborted by {row.by}"
