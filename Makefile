@@ -10,7 +10,7 @@ CODE := src tests nodes demo benchmarks integrations
 # Without stored bytecode every start of a process compiles its imports anew, which takes longer than most runs here.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint format type docs docs-check bench bench-peers constraints build all clean
+.PHONY: help demo test lint format type docs docs-check soak bench bench-peers constraints build all clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +20,9 @@ demo: $(VENV)/.runtime ## validate and test the example and run three tickets, o
 
 test: $(VENV)/.dev $(VENV)/.node ## run every test
 	@$(BIN)/pytest -n auto $(PYTEST_FLAGS)
+
+soak: $(VENV)/.dev ## run the long tests: a crash before and after every row of a record
+	@TUVL_SOAK=1 $(BIN)/pytest -n auto $(PYTEST_FLAGS) tests/durable
 
 lint: $(VENV)/.dev ## look for mistakes and bad habits
 	@$(BIN)/ruff check $(CODE)

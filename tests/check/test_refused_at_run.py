@@ -1,7 +1,6 @@
 """What a run refuses for reasons that stand in the files is an error of validate, and the other way round."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from tuvl.check.finding import Report, Severity
 from tuvl.errors import ConfigError
 from tuvl.plan.compile import compile_workflow
 from tuvl.project.index import ProjectIndex
-from tuvl.spec.unavailable import KINDS, WORKFLOW_FIELDS
 from tuvl.tools.approval import StandingAnswer
 
 MODELS = {
@@ -79,16 +77,6 @@ REFUSED = {
         "TV603 spec.steps[0].agent.compaction",
     ),
 }
-
-NOT_YET = {
-    "durable": (project(LOOK, head="durable: true"), "TV220 spec.durable"),
-    "supervisor": (project(agent(), head=f"supervisor: {json.dumps(SUPERVISOR)}"), "TV220 spec.supervisor"),
-    "HumanInTheLoop": (
-        project("- { id: q, kind: HumanInTheLoop, ui: { title: Sure? } }"),
-        "TV220 spec.steps[0].kind",
-    ),
-}
-REFUSED |= {name: NOT_YET[name] for name in (*KINDS, *WORKFLOW_FIELDS)}
 
 ACCEPTED = {
     "model": project(agent(), OPENAI_ONLY),
@@ -159,10 +147,3 @@ async def test_tools_of_other_effects_are_not_asked_about(tmp_path: Path) -> Non
     step = {"id": "a", "kind": "Agent", "mode": "autonomous", "agent": block}
     made.workflow(f"- {json.dumps(step)}\n{LOOK[:-2]}, effects: read }}")
     assert (await made.run()).context["x"] == 1
-
-
-def test_the_language_reference_says_what_is_not_available_yet_and_of_nothing_else_that_it_is_not() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
-    assert re.findall(r"^`(\w+)` is not available yet", text, re.MULTILINE) == sorted(
-        [*KINDS, *WORKFLOW_FIELDS], key=lambda name: text.index(f"`{name}` is not available yet")
-    )

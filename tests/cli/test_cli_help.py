@@ -29,6 +29,7 @@ COMMANDS = [
     "test",
     "ship",
     "lock",
+    "approve",
     "resume",
     "mcp",
     "lsp",

@@ -1,5 +1,6 @@
 """Killed at every kind of checkpoint, before and after it is recorded: each effect once, or a person is asked."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def is_write_end(point: str) -> bool:
     return moment == "before" and f"{row}!1" in ROWS
 
 
-@pytest.mark.parametrize("point", SHORT)
+@pytest.mark.parametrize("point", ALL if os.environ.get("TUVL_SOAK") else SHORT)
 def test_killed_there_a_run_goes_on_and_does_nothing_twice(point, tmp_path, processes_here):
     check(point, tmp_path, processes_here)
 

@@ -7,16 +7,6 @@ import pytest
 from tests.engine.run_support import Project, Seen
 from tests.plan.test_compile_workflow import agent
 from tuvl.errors import ConfigError
-from tuvl.plan.model import UnavailablePlan
-from tuvl.spec import unavailable
-
-STEPS = {
-    "MCP": {"mcp": {"server": "artifact://desk@1", "tool": "search"}},
-    "ModelOp": {"model": "Order", "operation": "list"},
-    "HumanInTheLoop": {"ui": {"title": "Sure?"}},
-    "Workflow": {"workflow": "other"},
-    "ForEach": {"items": [1, 2], "step": "body"},
-}
 
 FIELDS = {
     "audit": True,
@@ -68,18 +58,6 @@ async def refusal(project: Project) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize("kind", unavailable.KINDS)
-async def test_a_kind_of_step_that_is_not_there_yet_is_refused_by_name_at_the_start(tmp_path, kind):
-    step = {"id": "a", "kind": kind, **STEPS[kind]}
-    body = "\n- { id: body, kind: Functional, runner: set, values: { y: 1 } }" if kind == "ForEach" else ""
-    first = "- { id: first, kind: Functional, runner: set, values: { x: 1 } }"
-    project = surroundings(tmp_path).workflow(f"{first}\n- {json.dumps(step)}{body}", context="Order")
-    assert isinstance(project.plan().steps["a"].action, UnavailablePlan)
-    said = await refusal(project)
-    assert f"step 'a': kind '{kind}'" in said
-    assert "not available in this version" in said
-
-
 @pytest.mark.parametrize("field", FIELDS)
 async def test_a_field_of_an_agent_is_no_reason_to_refuse(tmp_path, field):
     """E11 config.unenforced."""
@@ -90,10 +68,6 @@ async def test_a_field_of_an_agent_is_no_reason_to_refuse(tmp_path, field):
 async def test_a_field_that_asks_for_nothing_is_no_reason_to_refuse(tmp_path):
     project = surroundings(tmp_path).workflow(agent(stream=False), durable=False, hooks=[])
     assert project.plan().refusals == ()
-
-
-async def test_durable_runs_are_refused_by_name(tmp_path):
-    assert "`spec.durable`" in await refusal(surroundings(tmp_path).workflow(agent(), durable=True))
 
 
 async def test_what_the_policy_forbids_is_refused_by_name(tmp_path):

@@ -30,8 +30,8 @@ from tuvl.cli.lsp_app import lsp
 from tuvl.cli.mcp_app import EXAMPLES as MCP_EXAMPLES
 from tuvl.cli.mcp_app import mcp
 from tuvl.cli.misuse import in_our_words
+from tuvl.cli.resume_app import APPROVE_EXAMPLES, CANCEL_EXAMPLE, approve, cancel, resume
 from tuvl.cli.resume_app import EXAMPLES as RESUME_EXAMPLES
-from tuvl.cli.resume_app import resume
 from tuvl.cli.runs_app import runs
 from tuvl.cli.runs_control_app import add_to
 from tuvl.cli.ship_app import EXAMPLES as SHIP_EXAMPLES
@@ -404,6 +404,8 @@ app.command(name="diff", epilog=_block("Examples:", *DIFF_EXAMPLES))(diff)
 app.command(name="test", epilog=_block("Examples:", *TEST_EXAMPLES))(run_scenarios)
 app.command(name="ship", epilog=_block("Examples:", *SHIP_EXAMPLES))(ship)
 app.command(name="lock", epilog=_block("Examples:", *LOCK_EXAMPLES))(lock)
+app.command(name="approve", epilog=_block("Examples:", *APPROVE_EXAMPLES))(approve)
+runs.command(name="cancel", epilog=CANCEL_EXAMPLE)(cancel)
 app.command(name="resume", epilog=_block("Examples:", *RESUME_EXAMPLES))(resume)
 app.command(name="mcp", epilog=_block("Examples:", *MCP_EXAMPLES))(mcp)
 app.command(name="lsp", epilog=_block("Examples:", *LSP_EXAMPLES))(lsp)

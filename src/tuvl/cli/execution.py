@@ -21,7 +21,7 @@ from tuvl.engine.admission import check_start, initial_context
 from tuvl.engine.keeping import keeps_records
 from tuvl.engine.result import RunResult
 from tuvl.events.sink import Sink
-from tuvl.plan.model import ExecutionPlan
+from tuvl.plan.model import ExecutionPlan, HumanPlan
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
@@ -59,9 +59,9 @@ def _execute(options: RunOptions, project: ProjectIndex, document: Document) -> 
     view = view_for_mode(options.events, calm=wants_structured_logs(settings))
     approvals = approvals_for(options.approve, view, sys.stdin, sys.stderr, machine=options.events == "jsonl")
     control = RunControl(pause_max_s=settings.agent_pause_max_s)
-    durable = options.durable or plan.durable
+    durable = options.durable or plan.durable or waits_for_people(plan)
     if durable or keeps_records(plan):
-        _let_be_controlled(engine, project, settings, durable=durable)
+        let_be_controlled(engine, project, settings, durable=durable)
     interrupts = Interrupts(control, view)
     # The collector looks at what the run makes, and not at what was there before.
     gc.freeze()
@@ -79,7 +79,8 @@ def _execute(options: RunOptions, project: ProjectIndex, document: Document) -> 
         return hand_over(result, view, output=options.output, interrupted=interrupts.by_ctrl_c)
 
 
-def _let_be_controlled(engine: Engine, project: ProjectIndex, settings: Settings, *, durable: bool) -> None:
+def let_be_controlled(engine: Engine, project: ProjectIndex, settings: Settings, *, durable: bool) -> None:
+    """Have the runs of an engine seen and controlled by other processes."""
     from tuvl.supervision.opening import open_registry  # a run that is not on record does without
 
     engine.show_runs(open_registry(str(project.state_root), settings, every_run=durable))
@@ -155,6 +156,11 @@ async def _run_durably(
         )
     finally:
         await engine.aclose()
+
+
+def waits_for_people(plan: ExecutionPlan) -> bool:
+    """Tell whether a run of the plan may wait for an answer, which outlives its process."""
+    return any(isinstance(step.action, HumanPlan) for one in plan.with_nested() for step in one.steps.values())
 
 
 def view_for_mode(mode: EventsMode, *, calm: bool) -> View:

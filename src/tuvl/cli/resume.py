@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tuvl.analysis.steps import mapping
 from tuvl.cli.durable import Started, defined, performed
-from tuvl.cli.execution import hand_over, view_for_mode
-from tuvl.cli.inputs import read_bytes
+from tuvl.cli.execution import hand_over, let_be_controlled, view_for_mode
+from tuvl.cli.inputs import read_bytes, read_principal
 from tuvl.cli.live import View
 from tuvl.cli.observing import observing, wants_structured_logs
 from tuvl.cli.options import EventsMode
@@ -28,8 +28,17 @@ from tuvl.project.layout import find_root
 from tuvl.runtime import Engine
 from tuvl.settings import Settings, environment, load_settings
 from tuvl.source.loading import load_data
+from tuvl.steps.human import refuse_answer
 from tuvl.tools.approval import AskedLater
 from tuvl.values import JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A yes or a no to a call that waits for approval."""
+
+    approved: bool
+    note: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +46,16 @@ class ResumeOptions:
     """What the command line says."""
 
     run: str
-    outcome: Outcome | None
-    answer: str | None
-    events: EventsMode
-    output: str | None
-    project: str | None
+    outcome: Outcome | None = None
+    answer: str | None = None
+    decision: Decision | None = None
+    principal: str | None = None
+    """File that says who answers."""
+    cancel: str | None = None
+    """Why the run is stopped rather than gone on with."""
+    events: EventsMode = "pretty"
+    output: str | None = None
+    project: str | None = None
 
 
 def resume_run(options: ResumeOptions) -> int:
@@ -61,8 +75,10 @@ def resume_run(options: ResumeOptions) -> int:
         interrupts = Interrupts(control, view)
         with observing(settings, environment(), view, pretty=options.events == "pretty") as observed:
             sinks: list[Sink] = [*observed.sinks(), *([] if options.events == "none" else [view])]
-            going_on = _go_on(runs, root, options.run, answers, settings, control, sinks, view)
+            going_on = _go_on(runs, root, options, answers, settings, control, sinks, view)
             ended = run_to_end(going_on, interrupts=interrupts, view=view)
+            if ended.unused:
+                view.say("the answer was not used: what the run waits for is not what it was given to", mark="bad")
             if ended.result is not None:
                 return hand_over(ended.result, view, output=options.output, interrupted=interrupts.by_ctrl_c)
             return _told_again(ended.document, options, view)
@@ -71,13 +87,17 @@ def resume_run(options: ResumeOptions) -> int:
 async def _go_on(
     runs: EmbeddedRuns,
     root: Path,
-    run_id: str,
+    options: ResumeOptions,
     answers: tuple[Answer, ...],
     settings: Settings,
     control: RunControl,
     sinks: list[Sink],
     view: View,
 ) -> Ended:
+    run_id = options.run
+    if options.cancel is not None:
+        control.abort(options.cancel)
+
     async def perform(payload: JsonObject, journal: DurableJournal) -> RunResult:
         started = Started.of(payload)
         found = defined(root, started)
@@ -88,6 +108,7 @@ async def _go_on(
                 mark="now",
             )
         engine = Engine(found.project, settings=settings, environ=environment(), model_overrides=started.models)
+        let_be_controlled(engine, found.project, settings, durable=True)
         try:
             plan = engine.plan(found.document)
             return await performed(
@@ -108,30 +129,43 @@ def _told_again(document: JsonObject, options: ResumeOptions, view: View) -> int
 
 def _answers(options: ResumeOptions, root: Path, settings: Settings) -> tuple[Answer, ...]:
     """Make the answer to what the run waits for; raises `UsageError` when it waits for nothing of the kind."""
-    if options.outcome is None and options.answer is None:
+    if options.outcome is None and options.answer is None and options.decision is None:
         return ()
-    error = _waiting(options.run, root, settings)
-    kind, detail = error.get("type"), mapping(error.get("detail"))
-    unknown = kind == "outcome_unknown"
-    if options.outcome is not None and not unknown:
-        raise UsageError(f"--outcome says what became of a step whose process was lost; run {options.run!r} has none")
-    given = {} if options.answer is None else _mapping(options.answer)
-    if unknown:
-        if options.outcome is None:
-            raise UsageError("say what became of the step: --outcome done, retry or failed")
-        if given and options.outcome != "done":
-            raise UsageError("--answer says what a step would have set, and goes with --outcome done")
-        value: JsonObject = {"outcome": options.outcome, "answer": given}
-    else:
-        value = given
+    found = _waiting(options.run, root, settings)
+    error = mapping(mapping(found["result"]).get("error"))
+    detail = mapping(error.get("detail"))
+    who = read_principal(options.principal)
+    by = getpass.getuser() if options.principal is None else who.id
+    value = _value(options, str(error.get("type")), dict(mapping(detail.get("asked"))), who)
     answer = Answer(
-        wait=str(detail.get("wait")),
-        digest=str(detail.get("digest")),
-        by=getpass.getuser(),
-        at=datetime.now(UTC),
-        value=value,
+        wait=str(detail.get("wait")), digest=str(detail.get("digest")), by=by, at=datetime.now(UTC), value=value
     )
     return (answer,)
+
+
+def _value(options: ResumeOptions, kind: str, asked: JsonObject, who: Principal) -> JsonObject:
+    """Read the answer, as one to a question of this kind."""
+    match kind:
+        case "outcome_unknown":
+            if options.outcome is None:
+                raise UsageError("say what became of the step: tuvl resume RUN --outcome done, retry or failed")
+            given = {} if options.answer is None else _mapping(options.answer)
+            if given and options.outcome != "done":
+                raise UsageError("--answer says what a step would have set, and goes with --outcome done")
+            return {"outcome": options.outcome, "answer": given}
+        case "approval":
+            decision = options.decision
+            if decision is None:
+                raise UsageError(f"the call waits for approval: tuvl approve {options.run}, or with --deny")
+            return {"approved": decision.approved, "note": decision.note}
+        case "question":
+            if options.answer is None:
+                raise UsageError(f"the run waits for an answer: tuvl resume {options.run} --answer FILE")
+            given = _mapping(options.answer)
+            refuse_answer(asked, given, who)
+            return {"answer": given}
+        case _:
+            raise UsageError(f"run {options.run!r} waits for nothing that can be answered")
 
 
 def _waiting(run_id: str, root: Path, settings: Settings) -> JsonObject:
@@ -149,7 +183,7 @@ def _waiting(run_id: str, root: Path, settings: Settings) -> JsonObject:
             f"run {run_id!r} is not known to wait for anything; `tuvl resume {run_id}` goes on with it, and says what "
             "it waits for"
         )
-    return dict(mapping(mapping(found["result"]).get("error")))
+    return found
 
 
 def _mapping(source: str) -> JsonObject:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+APPROVE_EXAMPLES = ("tuvl approve 4f0c…", 'tuvl approve 4f0c… --deny --note "wrong customer"')
+CANCEL_EXAMPLE = '\b\nExample:\n  tuvl runs cancel 4f0c… --reason "no longer wanted"\n\n'
 EXAMPLES = (
     "tuvl resume 4f0c…",
     "tuvl resume 4f0c… --outcome done --answer created.json",
@@ -28,8 +30,29 @@ class Events(StrEnum):
     NONE = "none"
 
 
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of a durable run, as `tuvl runs list` shows it.")]
+ShownEvents = Annotated[Events, typer.Option(help="What stderr shows of the run, as with `tuvl run`.")]
+Answerer = Annotated[
+    str | None,
+    typer.Option(
+        "--principal",
+        metavar="FILE",
+        help="Who answers: a JSON or YAML file with id, tenant, groups and scopes. [default: the local operator]",
+    ),
+]
+Output = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write the result document to FILE instead of stdout.")
+]
+Project = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR", help="The project's root folder. [default: the nearest one with a tuvl.yaml, going upwards]"
+    ),
+]
+
+
 def resume(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of a durable run, as `tuvl runs list` shows it.")],
+    run: RunId,
     outcome: Annotated[
         Outcome | None,
         typer.Option(
@@ -44,16 +67,10 @@ def resume(
             "step would have set.",
         ),
     ] = None,
-    events: Annotated[Events, typer.Option(help="What stderr shows of the run, as with `tuvl run`.")] = Events.PRETTY,
-    output: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the result document to FILE instead of stdout.")
-    ] = None,
-    project: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR", help="The project's root folder. [default: the nearest one with a tuvl.yaml, going upwards]"
-        ),
-    ] = None,
+    events: ShownEvents = Events.PRETTY,
+    principal: Answerer = None,
+    output: Output = None,
+    project: Project = None,
 ) -> None:
     """Go on with a durable run whose process was lost, or that waits for somebody, and print its result.
 
@@ -67,8 +84,54 @@ def resume(
         run=run,
         outcome=None if outcome is None else outcome.value,
         answer=answer,
+        principal=principal,
         events=events.value,
         output=output,
         project=project,
     )
+    raise typer.Exit(resume_run(options))
+
+
+def approve(
+    run: RunId,
+    deny: Annotated[bool, typer.Option("--deny", help="Refuse the call; the model is told so, and goes on.")] = False,
+    note: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; the model is told it with a refusal.")] = None,
+    events: ShownEvents = Events.PRETTY,
+    principal: Answerer = None,
+    output: Output = None,
+    project: Project = None,
+) -> None:
+    """Allow, or refuse, the tool call that a durable run waits with, and go on with the run.
+
+    `tuvl runs show RUN` says which call it is. The answer counts for that call with those arguments, and once: a second
+    one is refused. The result is printed as with `tuvl resume`.
+    """
+    from tuvl.cli.resume import Decision, ResumeOptions, resume_run
+
+    options = ResumeOptions(
+        run=run,
+        decision=Decision(approved=not deny, note=note),
+        principal=principal,
+        events=events.value,
+        output=output,
+        project=project,
+    )
+    raise typer.Exit(resume_run(options))
+
+
+def cancel(
+    run: RunId,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it stands in the result.")] = "cancelled by request",
+    events: ShownEvents = Events.PRETTY,
+    output: Output = None,
+    project: Project = None,
+) -> None:
+    """Stop a durable run that no process has: it waits for somebody, or its process was lost.
+
+    It ends as aborted, and the steps routed from `aborted` still run. A run that a process has is stopped with
+    `tuvl runs abort`. The exit code is 4, that of aborted runs.
+    """
+    from tuvl.cli.resume import ResumeOptions, resume_run
+
+    options = ResumeOptions(run=run, cancel=reason, events=events.value, output=output, project=project)
     raise typer.Exit(resume_run(options))

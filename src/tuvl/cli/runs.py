@@ -11,6 +11,7 @@ from tuvl.cli.runs_text import list_text, nothing_found_text, show_text, trace_t
 from tuvl.cli.streams import write_stdout
 from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
+from tuvl.durable.files import RunFiles
 from tuvl.errors import UsageError
 from tuvl.principal import Principal
 from tuvl.project.layout import find_root
@@ -36,7 +37,7 @@ class RunsCommand:
         """Print the runs on record, newest first."""
         runs: list[JsonObject] = []
         if self._access.is_there:
-            runs = list(self._ask(lambda: self._access.store.listed(asked, self._reader)))
+            runs = [self._with_process(run) for run in self._ask(lambda: self._access.store.listed(asked, self._reader))]
         return self._print(list(runs), list_text(runs))
 
     def show(self, run_id: str) -> int:
@@ -55,13 +56,19 @@ class RunsCommand:
     def _trace(self, run_id: str, asked: TraceFilter) -> Rows:
         return self._ask(lambda: self._access.store.trace(run_id, asked))
 
+    def _with_process(self, run: JsonObject) -> JsonObject:
+        """Say of a durable run that has not ended whether a process has it."""
+        if run["status"] == "running" and RunFiles(Path(self._root)).is_lost(str(run["run_id"])):
+            return {**run, "process": "gone"}
+        return run
+
     def _run(self, run_id: str) -> JsonObject:
         run = None
         if self._access.is_there:
             run = self._ask(lambda: self._access.store.show(run_id, self._reader))
         if run is None:
             raise UsageError(f"there is no run {run_id!r} on record; `tuvl runs list` shows those there are")
-        return run
+        return self._with_process(run)
 
     def _ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
         async def ask() -> Answer:

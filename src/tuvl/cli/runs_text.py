@@ -16,7 +16,7 @@ def list_text(runs: Sequence[JsonObject]) -> str:
     return columns(
         (
             str(run["run_id"]),
-            str(run["status"]),
+            _status(run),
             str(run["workflow"]),
             _when(run["started_at"]),
             _took(run["duration_ms"]),
@@ -65,7 +65,9 @@ def _show(run: JsonObject) -> Iterator[str]:
     yield f"run         {run['run_id']}"
     yield f"workflow    {run['workflow']} ({run['schema_version']})"
     signal = f" on {run['signal']!r}" if run["signal"] else ""
-    yield f"status      {run['status']}{signal}"
+    yield f"status      {_status(run)}{signal}"
+    if run.get("process") == "gone":
+        yield f"next        tuvl resume {run['run_id']}, or tuvl runs cancel {run['run_id']}"
     tenant = f", tenant {run['tenant']}" if run["tenant"] else ""
     yield f"principal   {run['principal']}{tenant}"
     yield f"started     {_when(run['started_at'])}, took {_took(run['duration_ms'])}"
@@ -122,6 +124,10 @@ def _model_call(entry: JsonObject) -> str:
 
 def _text(value: JsonValue) -> str:
     return value if isinstance(value, str) else dump_json(value)
+
+
+def _status(run: JsonObject) -> str:
+    return f"{run['status']} (process gone)" if run.get("process") == "gone" else str(run["status"])
 
 
 def _when(value: JsonValue) -> str:

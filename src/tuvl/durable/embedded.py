@@ -26,6 +26,8 @@ class Ended:
 
     document: JsonObject
     result: RunResult | None = None
+    unused: bool = False
+    """Whether an answer was given that the run did not ask for: what it had asked is another thing now."""
 
 
 class EmbeddedRuns:
@@ -66,6 +68,8 @@ class EmbeddedRuns:
                 if found is None:
                     raise UsageError(f"run {run_id!r} was lost before it had begun; start it anew")
                 if found.status == "SUCCESS":
+                    if answers:
+                        raise UsageError(f"run {run_id!r} has ended meanwhile, so that the answer comes too late")
                     return Ended(document=cast(JsonObject, cast(JsonObject, found.output)["result"]))
                 await backend.take_up(run_id)
             finally:
@@ -82,6 +86,7 @@ class _Performance:
         self._again = again
         self._result: RunResult | None = None
         self._error: Exception | None = None
+        self._unused: tuple[Answer, ...] = ()
 
     async def __call__(
         self, run_id: str, payload: JsonObject, rows: "DbosRows", found: Mapping[str, JsonObject]
@@ -94,6 +99,7 @@ class _Performance:
         except Exception as error:  # noqa: BLE001 - handed to whoever started the run; as its end it would be recorded
             self._error = error
             raise LeftOpen from None
+        self._unused = journal.unused
         error_type = None if self._result.error is None else self._result.error.type
         if self._result.status == "suspended" or error_type == "record_failed":
             raise LeftOpen
@@ -103,7 +109,7 @@ class _Performance:
         if self._error is not None:
             raise self._error
         assert self._result is not None
-        return Ended(document=self._result.to_json(), result=self._result)
+        return Ended(document=self._result.to_json(), result=self._result, unused=bool(self._unused))
 
 
 def _backend(path: Path, performance: _Performance) -> "Backend":

@@ -27,6 +27,10 @@ class RunFiles:
         """Whether there is a record of a run."""
         return self.database(run_id).is_file()
 
+    def is_lost(self, run_id: str) -> bool:
+        """Whether there is a record of a run, and no process has it."""
+        return bool(_RUN_ID.fullmatch(run_id)) and self.exists(run_id) and not self.is_held(run_id)
+
     def is_held(self, run_id: str) -> bool:
         """Whether a process has the run just now."""
         lock = self._lock(run_id)

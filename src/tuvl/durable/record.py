@@ -83,7 +83,7 @@ class DurableJournal:
     def __init__(
         self,
         rows: Rows,
-        found: Mapping[str, JsonObject],
+        found: Mapping[str, JsonValue],
         *,
         clock: Clock | None = None,
         answers: tuple[Answer, ...] = (),
@@ -94,14 +94,16 @@ class DurableJournal:
         `answers` are what people have said since. Raises `EngineError` for rows of another form.
         """
         for name, row in found.items():
-            if row.get("v") != VERSION:
+            form = row.get("v") if isinstance(row, dict) else None
+            if form != VERSION:
                 raise EngineError(
-                    f"the record of the run has form {row.get('v')!r} at {name!r}, and this tuvl knows form {VERSION};"
+                    f"the record of the run has the form {form!r} at {name!r}, and this tuvl knows form {VERSION};"
                     " resume it with the tuvl that began it",
                     type="record_form",
                 )
         by_name = {answer.wait: answer for answer in answers}
-        self._state = _State(rows, found, RunClock(clock or SystemClock()), by_name)
+        kept = {name: row for name, row in found.items() if isinstance(row, dict)}
+        self._state = _State(rows, kept, RunClock(clock or SystemClock()), by_name)
         self._again = again
         self._prefix = ""
         self._numbers = Numbers()
@@ -131,6 +133,11 @@ class DurableJournal:
     def keep_state(self, name: str, value: JsonValue) -> None:
         """Have the next row hold a state."""
         self._state.states[name] = value
+
+    @property
+    def unused(self) -> tuple[Answer, ...]:
+        """The answers that nothing has asked for."""
+        return tuple(answer for answer in self._state.answers.values() if answer.wait not in self._state.written)
 
     def within(self, name: str) -> "DurableJournal":
         """Return a part of the record."""

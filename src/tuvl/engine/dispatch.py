@@ -14,7 +14,7 @@ from tuvl.engine.spans import step_span, tell_step_end
 from tuvl.engine.transaction import Transactions
 from tuvl.errors import EngineError, StepError
 from tuvl.hooks.emit import HookEmitter
-from tuvl.plan.model import FunctionalPlan, StepPlan
+from tuvl.plan.model import FunctionalPlan, HumanPlan, StepPlan
 from tuvl.redaction import redact_json
 from tuvl.spec.signals import ERROR, Reserved
 from tuvl.steps.base import RunServices, StepResult, StepScope
@@ -47,6 +47,8 @@ class Dispatcher:
 
     async def _in_time(self, scope: StepScope) -> StepResult:
         step, timeout_s = scope.step, scope.step.timeout_s
+        if isinstance(step.action, HumanPlan):
+            timeout_s = None  # that of a question counts while no process has the run, too: the step sees to it
         try:
             if isinstance(step.action, FunctionalPlan):
                 # Guest code may ignore its cancellation; in a task of its own it can be abandoned.

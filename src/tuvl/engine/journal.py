@@ -43,7 +43,9 @@ class SpineJournal:
             changed: JsonObject = {key: value for key, value in now.items() if before.get(key, _NOTHING) is not value}
             return {**result_to_json(result), "changed": changed}
 
-        effect = effect_of(scope.step, scope.place)
+        # A run that was told to stop does nothing more, so that nobody has to be asked about what it would do.
+        stopped = scope.services.control.aborted
+        effect = None if stopped else effect_of(scope.step, scope.place)
         kept = await recorded("end", scope.services, working, effect=effect, settle=_settled)
         if not done:
             self.context.apply(self.context.admit(cast(JsonObject, kept["changed"])))

@@ -4,17 +4,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from tuvl.analysis.bound_faults import unpriced_models
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.fault import Fault
-from tuvl.analysis.faults import workflow_faults
+from tuvl.analysis.faults import price_faults, workflow_faults
 from tuvl.analysis.graph import RouteGraph, route_graph
-from tuvl.analysis.not_yet import not_yet
 from tuvl.analysis.policy_faults import policy_faults
 from tuvl.analysis.references import artifact_references
 from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.artifacts.reference import SITE_TYPES
 from tuvl.errors import ConfigError, TemplateError
+from tuvl.plan.accepted import refused
 from tuvl.plan.compile_hooks import compile_hooks, hooks_of_step
 from tuvl.plan.compile_limits import run_limits
 from tuvl.plan.compile_schema import compile_schema
@@ -40,7 +39,7 @@ def compile_workflow(
 
     `models` replaces models by the name that agents call them by, for this plan only: name → preset or provider
     string. Raises `ConfigError` for every mistake that `tuvl validate` reports as an error. What is sound and cannot
-    run, here or yet, is told by `refusals` of the plan.
+    run here is told by `refusals` of the plan.
     """
     return _compile(document, project, models or {}, {})
 
@@ -56,7 +55,8 @@ def _compile(
     view = WorkflowView(mapping(document.data))
     _refuse_repeated_ids(view, document)
     graph = route_graph(view, project)
-    _refuse_faults([*workflow_faults(view, project, graph), *unpriced_models(view, project, models=models)], document)
+    faults = [*workflow_faults(view, project, graph), *price_faults(view, project, models)]
+    _refuse_faults(list(refused(faults, document, project)), document)
 
     refuse_secrets(document, project)
 
@@ -134,9 +134,8 @@ def _right(step: Step, name: Literal["required_scope", "required_group"]) -> str
 
 
 def _unrunnable(view: WorkflowView, project: PlanProject) -> list[str]:
-    """Say what a sound workflow asks for that this version, or the project's policy, does not give."""
-    faults = (*not_yet(view), *policy_faults(view, project.index, project.models))
-    return [fault.message for fault in faults]
+    """Say what a sound workflow asks for that the project's policy does not give."""
+    return [fault.message for fault in policy_faults(view, project.index, project.models)]
 
 
 def _of_nested(steps: Mapping[str, StepPlan]) -> list[str]:

@@ -15,12 +15,12 @@ from tuvl.plan.model import (
     FailPlan,
     ForEachPlan,
     FunctionalPlan,
+    HumanPlan,
     LogPlan,
     MatchPlan,
     ResponsePlan,
     SetPlan,
     SubWorkflowPlan,
-    UnavailablePlan,
     WaitPlan,
     WhenPlan,
 )
@@ -70,7 +70,7 @@ def compile_action(step: Step, workflow: WorkflowView, project: PlanProject) -> 
         case McpStep():
             return compile_mcp(step, project)
         case HumanStep():
-            return UnavailablePlan()
+            return _human(step)
         case _:
             assert_never(step)
 
@@ -115,6 +115,19 @@ def _api_call(step: ApiCallStep, project: PlanProject) -> ApiCallPlan:
         allow_hosts=policy.http.allow_hosts,
         deny_private=policy.http.deny_private,
         only_hosts=policy.policy.allow_hosts,
+    )
+
+
+def _human(step: HumanStep) -> HumanPlan:
+    ui, assignee = step.ui, None if step.auth is None else step.auth.assignee_user
+    return HumanPlan(
+        spec=step,
+        title=compile_template(ui.title, where=_where(step, "ui.title")),
+        instruction=None
+        if ui.instruction is None
+        else compile_template(ui.instruction, where=_where(step, "ui.instruction")),
+        assignee=None if assignee is None else compile_template(assignee, where=_where(step, "auth.assignee_user")),
+        output_key=step.output_key or f"{step.id}_result",
     )
 
 

@@ -12,6 +12,7 @@ from tuvl.plan.guards import GuardrailSites
 from tuvl.plan.hooks import HookPlan
 from tuvl.plan.language_model import ModelPlan as ModelPlan
 from tuvl.plan.supervisor import SupervisorPlan
+from tuvl.spec.human import HumanStep
 from tuvl.spec.kinds import ApiCallStep, ToolResponse
 from tuvl.templating.render import Template, TemplateTree
 from tuvl.tools.schema import ValueSchema
@@ -315,8 +316,14 @@ class ToolCallPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnavailablePlan:
-    """A step that can be written and checked, and not be run yet; a plan with one never starts."""
+class HumanPlan:
+    """A question to a person; who may answer is judged when the answer comes."""
+
+    spec: HumanStep
+    title: Template
+    instruction: Template | None
+    assignee: Template | None
+    output_key: str
 
 
 Action: TypeAlias = (
@@ -336,7 +343,7 @@ Action: TypeAlias = (
     | SubWorkflowPlan
     | ForEachPlan
     | ToolCallPlan
-    | UnavailablePlan
+    | HumanPlan
 )
 
 

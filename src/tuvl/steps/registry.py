@@ -10,6 +10,7 @@ from tuvl.plan.model import (
     FailPlan,
     ForEachPlan,
     FunctionalPlan,
+    HumanPlan,
     LogPlan,
     MatchPlan,
     McpPlan,
@@ -27,6 +28,7 @@ from tuvl.steps.base import StepRunner
 from tuvl.steps.builtins import run_fail, run_log, run_set, run_wait
 from tuvl.steps.for_each import run_for_each
 from tuvl.steps.functional import run_functional
+from tuvl.steps.human import run_human
 from tuvl.steps.mcp import run_mcp
 from tuvl.steps.model_op import run_model_op
 from tuvl.steps.response import run_response
@@ -41,6 +43,7 @@ RUNNERS: Mapping[type[Action], StepRunner] = {
     FailPlan: run_fail,
     ForEachPlan: run_for_each,
     FunctionalPlan: run_functional,
+    HumanPlan: run_human,
     LogPlan: run_log,
     MatchPlan: run_router,
     McpPlan: run_mcp,
@@ -52,4 +55,4 @@ RUNNERS: Mapping[type[Action], StepRunner] = {
     WaitPlan: run_wait,
     WhenPlan: run_router,
 }
-"""Action → runner. A plan with an action that is not here (`UnavailablePlan`) never starts."""
+"""Action → runner."""

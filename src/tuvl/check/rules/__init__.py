@@ -46,7 +46,6 @@ from tuvl.check.rules.mode_missing import ModeMissing
 from tuvl.check.rules.no_tools import NoTools
 from tuvl.check.rules.no_way_out import NoWayOut
 from tuvl.check.rules.node_file import NodeFile
-from tuvl.check.rules.not_available import NotAvailable
 from tuvl.check.rules.nothing_checked import NothingChecked
 from tuvl.check.rules.nothing_expected import NothingExpected
 from tuvl.check.rules.outcome_reserved import OutcomeReserved
@@ -144,7 +143,6 @@ REFERENCES: tuple[Rule, ...] = (
     BadScript(),
     CheckSeverity(),
     BeyondPolicy(),
-    NotAvailable(),
     NothingExpected(),
 )
 
