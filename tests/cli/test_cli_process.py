@@ -292,7 +292,13 @@ def chatty(folder: Path, items: int) -> Path:
 - {{ id: note, kind: Functional, runner: set, values: {{ noted: 1 }} }}
 """
     node = f'from tuvl import node\n\n\n@node("many")\ndef many(ctx):\n    return {{"items": [0] * {items}}}\n'
-    return write(folder, {"nodes/many.py": node, "workflows/chatty.yaml": flow("chatty", steps)})
+    return write(
+        folder,
+        {
+            "nodes/many.py": node,
+            "workflows/chatty.yaml": flow("chatty", steps, limits=f"  limits: {{ max_steps: {items + 2} }}\n"),
+        },
+    )
 
 
 def test_events_into_a_file_are_all_there_however_many(here: Path) -> None:
