@@ -150,7 +150,12 @@ class RunControl:
         return steers
 
     async def park(self) -> None:
-        """Wait while the run is paused; a pause that lasts too long becomes an abort. Steers stay queued."""
+        """Wait while the run is paused; a pause that lasts too long becomes an abort. Steers stay queued.
+
+        Where `pause_max_s` is 0, nobody resumes anything, and a pause is an abort.
+        """
+        if self.paused and self._pause_max_s <= 0:
+            self.abort("paused, and nobody here could resume it")
         if not self._running.is_set():
             try:
                 async with asyncio.timeout(self._pause_max_s):

@@ -16,7 +16,7 @@ from tuvl.analysis.text_size import size
 def judge_looks(step: StepView, workflow: WorkflowView, iterations: int) -> int:
     """How often the supervisor's judge looks at one execution of an agent: after turns, and never after the last."""
     judge = supervising_judge(workflow)
-    if not judge or step.id not in {agent.id for agent in watched_agents(workflow)}:
+    if not judge or not _is_watched(step, workflow):
         return 0
     return (iterations - 1) // (whole(judge.get("every_n_iterations")) or 1)
 
@@ -25,7 +25,7 @@ def watching_judge(
     step: StepView, workflow: WorkflowView, project: Surroundings, lookup: Lookup
 ) -> tuple[ModelFacts, ...]:
     """The model of the supervisor's judge, where it watches the step."""
-    if not judge_looks(step, workflow, 2):
+    if not supervising_judge(workflow) or not _is_watched(step, workflow):
         return ()
     return (model_facts(supervising_judge(workflow).get("model"), project, lookup),)
 
@@ -55,7 +55,7 @@ def one_look(step: StepView, scope: Scope) -> Spend:
 def steer_tokens(step: StepView, scope: Scope, iterations: int) -> Amount:
     """Tokens that guidance adds to one request at most: a rule says it once, the judge whenever it looks."""
     supervisor = supervisor_of(scope.workflow)
-    if step.id not in {agent.id for agent in watched_agents(scope.workflow)}:
+    if not _is_watched(step, scope.workflow):
         return NOTHING
     steers = sum(mapping(rule).get("then") == "steer" for rule in items(supervisor.get("rules")))
     if supervising_judge(scope.workflow).get("on_violation") == "steer":
@@ -65,3 +65,7 @@ def steer_tokens(step: StepView, scope: Scope, iterations: int) -> Amount:
     said = text(supervisor.get("steer_message"))
     words = own_words.STEER + (own_words.DEFAULT_STEER if said is None else size(said))
     return exactly(steers * (scope.measure.bytes(words) + scope.measure.frame))
+
+
+def _is_watched(step: StepView, workflow: WorkflowView) -> bool:
+    return step.id in {agent.id for agent in watched_agents(workflow)}

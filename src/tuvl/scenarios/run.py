@@ -165,8 +165,8 @@ async def _run(
         plan = Engine(project, settings=Settings(), environ=environ).plan(document)
         engine = Engine(
             project,
-            # Nothing of a test goes into the project's own store of runs.
-            settings=Settings(database_url=f"sqlite:///{Path(folder) / 'runs.db'}"),
+            # Nothing of a test goes into the project's own store of runs, and nobody resumes what it pauses.
+            settings=Settings(database_url=f"sqlite:///{Path(folder) / 'runs.db'}", agent_pause_max_s=0.0),
             environ=environ,
             chat_models=Models.of(spec.models, scenario.folder, plan, refusals),
             stand_in=stubs,
