@@ -44,7 +44,7 @@ spec:
 
 
 def test_missing_field_is_named_in_the_path() -> None:
-    with pytest.raises(ConfigError, match=r"flows/w\.yaml: spec\.steps: field required"):
+    with pytest.raises(ConfigError, match=r"flows/w\.yaml: spec\.steps: this field is required"):
         build(document("kind: Workflow\nmetadata: {name: w}\nspec: {}"))
 
 

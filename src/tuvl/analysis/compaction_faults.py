@@ -27,6 +27,7 @@ def _of_agent(step: StepView, project: Surroundings) -> Iterator[Fault]:
             f"`compaction` of step {step.id!r} has no window to keep to",
             f"give it `max_tokens`, or the model {name!r} a `context_window`",
             at_key=True,
+            final=True,
         )
         return
     kept = {
@@ -43,4 +44,5 @@ def _of_agent(step: StepView, project: Surroundings) -> Iterator[Fault]:
             "which leaves no room for messages",
             f"lower {'`reserve`' if own else 'it, set a smaller `reserve`,'} or raise `max_tokens` of `compaction`",
             at_key=not own,
+            final=True,
         )

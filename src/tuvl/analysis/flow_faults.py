@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tuvl.analysis.agent_dangers import untrusted_instructions
-from tuvl.analysis.fault import Fault
+from tuvl.analysis.fault import Fault, coded
 from tuvl.analysis.graph import RouteGraph
 from tuvl.analysis.input_use import input_mismatches
 from tuvl.analysis.key_flow import KeyFlow, key_flow
@@ -16,25 +16,26 @@ from tuvl.analysis.urls import templated_hosts
 
 
 def flow_faults(routes: RouteGraph, project: Surroundings) -> Iterator[Fault]:
-    """Everything of the families data flow and security that is an error, secrets in the clear aside."""
+    """Everything of the families data flow and security that is an error, secrets in the clear aside, by its code."""
     workflow = routes.workflow
-    yield from reserved_keys(workflow, project)
-    yield from public_rights(workflow)
+    yield from coded("TV504", reserved_keys(workflow, project))
+    yield from coded("TV708", public_rights(workflow))
     for step in workflow.steps:
-        yield from templated_hosts(step, project)
+        yield from coded("TV703", templated_hosts(step, project))
     flow = key_flow(routes, project)
     if flow is not None:
         yield from _of_keys(flow, project)
 
 
 def _of_keys(flow: KeyFlow, project: Surroundings) -> Iterator[Fault]:
-    for undefined in (*undefined_keys(flow), *missing_outputs(flow)):
-        if undefined.certain:
-            yield Fault(undefined.place, undefined.message, undefined.hint)
-    yield from input_mismatches(flow)
+    for code, found in (("TV501", undefined_keys(flow)), ("TV505", missing_outputs(flow))):
+        for undefined in found:
+            if undefined.certain:
+                yield Fault(undefined.place, undefined.message, undefined.hint, code=code)
+    yield from coded("TV503", input_mismatches(flow))
     taint = taint_of(flow, project)
     if taint is not None:
-        yield from untrusted_instructions(taint, certain=True)
+        yield from coded("TV710", untrusted_instructions(taint, certain=True))
 
 
 def public_rights(workflow: WorkflowView) -> Iterator[Fault]:

@@ -136,6 +136,7 @@ def no_beginning(graph: RouteGraph) -> Iterator[Fault]:
             "no run has a first step: each step is only referred to by others, as a tool, a body or a target",
             "add the step that refers to them, or a route that leads to one of them",
             at_key=True,
+            final=True,
         )
 
 

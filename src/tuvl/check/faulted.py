@@ -1,6 +1,7 @@
 """Checks whose facts the compiler shares: they turn the faults that analysis found into findings."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from tuvl.analysis.fault import Fault
 from tuvl.check.finding import Finding
@@ -13,7 +14,7 @@ class FaultRule(Rule):
     def report(self, faults: Iterable[Fault], subject: Subject) -> Iterator[Finding]:
         """Make the findings of faults."""
         for fault in faults:
-            yield self.finding(
+            found = self.finding(
                 subject,
                 fault.path,
                 fault.message,
@@ -21,3 +22,4 @@ class FaultRule(Rule):
                 at_key=fault.at_key,
                 replacement=fault.replacement,
             )
+            yield replace(found, final=True) if fault.final else found

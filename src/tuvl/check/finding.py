@@ -10,6 +10,9 @@ from tuvl.check.masking import blanked
 CANNOT_CHECK = frozenset({"TV009", "TV999"})
 """Codes that say the gate itself could not do its work; they cannot be ignored."""
 
+UNBUILDABLE = frozenset({"TV401", "TV402", "TV403", "TV404", "TV406", "TV407", "TV410"})
+"""Codes from TV300 on whose errors leave nothing that could run: an agent without its mode, its tools, its outcomes."""
+
 POLICY = frozenset({"TV801"})
 """Codes whose findings are errors where the project's policy forbids what they tell: what it forbids does not run, so
 no comment and no setting makes less of it."""
@@ -45,6 +48,9 @@ class Finding:
     asked: bool = False
     """Whether it breaks a limit that the command line sets. Whoever runs the gate has set that, not whoever wrote the
     files: nothing in them makes less of it."""
+
+    final: bool = False
+    """Whether no run can be made in spite of it, though that can be of others that the same check tells."""
 
     @property
     def fixable(self) -> bool:

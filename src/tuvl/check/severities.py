@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from tuvl.analysis.steps import mapping
-from tuvl.check.faulted import FaultRule
-from tuvl.check.finding import CANNOT_CHECK, POLICY, Finding, Severity
+from tuvl.check.finding import CANNOT_CHECK, Finding, Severity
 from tuvl.check.rule import Rule
 from tuvl.check.rules import ALL_RULES
 from tuvl.check.rules.check_severity import CheckSeverity
@@ -20,6 +19,8 @@ CHOICES = (*(severity.value for severity in Severity), IGNORE)
 
 _BY_CODE: dict[str, Rule] = {rule.code: rule for rule in ALL_RULES}
 _RULE = CheckSeverity()
+_HELD_BY_RUNS = frozenset({"TV604"}) | {rule.code for rule in ALL_RULES if rule.phase == "ship"}
+"""Checks whose errors keep nothing from running."""
 _ALWAYS_TOLD = CANNOT_CHECK | {_RULE.code}
 
 
@@ -49,8 +50,7 @@ def _weighed(findings: Iterable[Finding], chosen: Mapping[str, str]) -> Iterator
 
 def _stays(code: str, severity: Severity) -> bool:
     """Whether no setting makes less of an error: what it is about cannot run, or the gate cannot do its work."""
-    runs_not = code < "TV300" or code in POLICY or isinstance(_BY_CODE.get(code), FaultRule)
-    return code in _ALWAYS_TOLD or (severity is Severity.ERROR and runs_not)
+    return code in _ALWAYS_TOLD or (severity is Severity.ERROR and code not in _HELD_BY_RUNS)
 
 
 def severity_findings(project: ProjectIndex) -> Iterator[Finding]:

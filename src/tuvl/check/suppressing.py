@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tuvl.check.finding import CANNOT_CHECK, POLICY, Finding, Severity
+from tuvl.check.finding import CANNOT_CHECK, POLICY, UNBUILDABLE, Finding, Severity
 from tuvl.check.one_file import FileResult
 from tuvl.check.rules import ALL_RULES
 from tuvl.check.rules.unused_suppression import UnusedSuppression
@@ -17,6 +17,7 @@ _OF_SHIP = frozenset(rule.code for rule in ALL_RULES if rule.phase == "ship")
 """Codes that no validation brings about: a comment about one of them may hide something all the same."""
 _RULE = UnusedSuppression()
 _COMMENT = re.compile(r"#\s*tuvl:.*")
+_WHY = "no run can go on in spite of it, or whoever runs the gate forbids it"
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 
@@ -28,6 +29,8 @@ class _Comment:
     column: int
     width: int
     used: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    """Those that have met an error which no comment hides."""
 
 
 def suppress(result: FileResult, more: Sequence[Finding] = ()) -> list[Finding]:
@@ -60,19 +63,25 @@ def _comments(result: FileResult) -> Iterator[_Comment]:
 def can_be_hidden(finding: Finding) -> bool:
     """Whether a comment may hide a finding.
 
-    None hides what a file cannot run with, the errors of the first three families, nor what the command line forbids.
+    None hides an error that no run can go on in spite of: those of the first three families, of how agents are made,
+    of the policy. None hides what the command line forbids either. The compiler takes the comments that count here.
     """
     if finding.code in CANNOT_CHECK or finding.asked:
         return False
-    return finding.severity is not Severity.ERROR or (finding.code >= "TV300" and finding.code not in POLICY)
+    if finding.severity is not Severity.ERROR:
+        return True
+    return not finding.final and finding.code >= "TV300" and finding.code not in UNBUILDABLE | POLICY
 
 
 def _hidden(finding: Finding, comments: Sequence[_Comment]) -> bool:
     """Whether one of the comments about its line hides a finding."""
     for comment in comments:
-        if comment.suppression.hides(finding.code, finding.line) and can_be_hidden(finding):
+        if not comment.suppression.hides(finding.code, finding.line):
+            continue
+        if can_be_hidden(finding):
             comment.used.add(finding.code)
             return True
+        comment.refused.add(finding.code)
     return False
 
 
@@ -90,7 +99,10 @@ def _left_over(file: str, comment: _Comment) -> Iterator[Finding]:
         if code not in _CODES:
             hint = did_you_mean(code, sorted(_CODES))
             yield _RULE.finding_at(file, place, f"there is no check {code!r}", hint=hint)
+        elif code in comment.refused:
+            message = f"this error of {code} cannot be hidden: {_WHY}"
+            yield _RULE.finding_at(file, place, message, hint="mend what it tells, and delete the comment")
         elif code not in comment.used and code not in _OF_SHIP:
             message = f"nothing of {code} is hidden on line {comment.suppression.target}"
-            hint = "delete the comment; errors of TV0xx, TV1xx and TV2xx cannot be hidden"
+            hint = "delete the comment"
             yield _RULE.finding_at(file, place, message, hint=hint)

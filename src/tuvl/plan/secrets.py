@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tuvl.analysis.literal_secrets import literal_secrets, secret_in
 from tuvl.analysis.steps import mapping
 from tuvl.errors import ConfigError
+from tuvl.plan.accepted import is_accepted
 from tuvl.project.index import ProjectIndex
 from tuvl.source.document import Document
 
@@ -14,10 +15,8 @@ CODE = "TV701"
 
 def refuse_secrets(document: Document, index: ProjectIndex) -> None:
     """Raise `ConfigError` for the first one of a document that a run would use."""
-    loaded = index.file_of(document)
-    comments = loaded.suppressions if loaded is not None else ()
     for line, message in _found(document, index):
-        if not any(comment.hides(CODE, line) for comment in comments):
+        if not is_accepted(CODE, line, document, index):
             hint = "`tuvl validate` shows every mistake with its place"
             raise ConfigError(f"{document.file}: line {line}: {message}; {hint}")
 

@@ -3,6 +3,7 @@
 from typing import TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from tuvl.errors import ConfigError
 from tuvl.source.document import Document
@@ -83,12 +84,48 @@ def contract_of(document: Document) -> type[Contract]:
 
 
 def _message(error: ValidationError, data: JsonValue, where: str) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    first = error.errors(include_url=False, include_input=False)[0]
     path = format_path(_key_path(first["loc"], data))
     more = error.error_count() - 1
     rest = f" (and {more} more)" if more else ""
     place = f"{where}: {path}" if path else where
-    return f"{place}: {first['msg'].lower()}{rest}; `tuvl validate` shows every mistake with its place"
+    return f"{place}: {_said(first)}{rest}; `tuvl validate` shows every mistake with its place"
+
+
+_NOUNS = {
+    "string": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "list": "a list",
+    "tuple": "a list",
+    "set": "a list",
+    "dict": "a mapping",
+    "mapping": "a mapping",
+    "model": "a mapping",
+}
+
+
+def _said(error: ErrorDetails) -> str:
+    """Say in our words what is wrong: the library's own speak of its types."""
+    kind, context = error["type"], error.get("ctx", {})
+    match kind:
+        case "missing":
+            return "this field is required"
+        case "extra_forbidden":
+            return "there is no such field"
+        case "literal_error" | "enum":
+            return f"it takes {context.get('expected', 'other values')}"
+        case "union_tag_invalid" | "union_tag_not_found":
+            field = str(context.get("discriminator", "kind")).strip("'")
+            known = context.get("expected_tags")
+            return f"`{field}` takes {known}" if known else f"`{field}` is required"
+        case "value_error" | "assertion_error":
+            return str(context.get("error", "this cannot be"))
+        case _:
+            noun = _NOUNS.get(kind.partition("_")[0])
+            is_of_type = noun is not None and kind.endswith(("_type", "_parsing", "_from_float"))
+            return f"it takes {noun}" if is_of_type else "it does not take this value"
 
 
 def _key_path(location: tuple[int | str, ...], data: JsonValue) -> KeyPath:

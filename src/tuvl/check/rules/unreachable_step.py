@@ -1,6 +1,7 @@
 """TV301 unreachable-step."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tuvl.analysis.route_faults import no_beginning
 from tuvl.analysis.steps import WorkflowView
@@ -23,9 +24,10 @@ class UnreachableStep(Rule):
         """Compare the spine with what the entry leads to."""
         graph = subject.graph
         for fault in no_beginning(graph):
-            yield self.finding(
+            found = self.finding(
                 subject, fault.path, fault.message, hint=fault.hint, at_key=fault.at_key, severity=Severity.ERROR
             )
+            yield replace(found, final=True)
         for step in graph.spine:
             if step not in graph.reachable:
                 yield self.finding(
