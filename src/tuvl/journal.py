@@ -117,6 +117,11 @@ class RunJournal(Journal, Protocol):
         ...
 
     @property
+    def rehearses(self) -> bool:
+        """Whether the run is only gone through by its record: nothing is done, and nothing is kept."""
+        ...
+
+    @property
     def elapsed_s(self) -> float:
         """Seconds that the run has taken in other processes; the time in which no process had it does not count."""
         ...

@@ -118,7 +118,8 @@ class Engine:
         Raises `ConfigError`, `UsageError` or `InputError` when the run cannot begin; every later fault is in the
         result. Cancelling the call stops the run; `control.abort()` stops it with a result.
         """
-        wanted = journal is not None or keeps_records(plan)
+        rehearses = journal is not None and journal.rehearses
+        wanted = not rehearses and (journal is not None or keeps_records(plan))
         if wanted:
             await self._store.ready()
         recorder = Recorder(self._record) if self._record is not None else None
@@ -131,7 +132,7 @@ class Engine:
         run_id, principal = run_id or uuid4().hex, principal or Principal()
         data = RunData(self._data)
         records = self._records(plan, run_id, principal, data)
-        if journal is not None:
+        if journal is not None and not rehearses:
             await records.open(again=journal.begun)
         servers = McpPool(environ=self._environ, http=self._http)
         ports = RunPorts(

@@ -31,6 +31,7 @@ COMMANDS = [
     "lock",
     "approve",
     "resume",
+    "replay",
     "mcp",
     "lsp",
 ]

@@ -101,6 +101,67 @@ def test_a_run_goes_on_with_the_files_it_was_started_with_and_says_that_they_hav
     assert counted.counts["/x/other"] == 0
 
 
+def edit(folder: Path, old: str, new: str) -> None:
+    file = folder / "workflows" / "w.yaml"
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_a_run_goes_on_with_new_files_where_they_would_have_come_to_the_same(tmp_path, run, server):
+    port, counted = server
+    run_id = lost(tmp_path, run, port, "before agent#1/turn.m#2")
+    edit(tmp_path, "/deep", "/deeper")
+    done = run.tuvl("resume", run_id, "--on-new-definition", cwd=tmp_path, kill="after agent#1/end")
+    assert done.code == -9, done.err
+    edit(tmp_path, "/deeper", "/deepest")
+    done = run.tuvl("resume", run_id, cwd=tmp_path)  # what it has been moved to is what it goes on with
+    assert done.code == 0, done.err
+    assert (counted.counts["/x/deep"], counted.counts["/x/deeper"], counted.counts["/x/deepest"]) == (0, 1, 0)
+    assert (counted.counts["/x/plain"], counted.counts["/x/pay1"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at"),
+    [
+        ("id: plain", "id: simple", "plain#1/end"),
+        ("steering: Pay.", "steering: Pay well.", "agent#1/turn.m#1"),
+        (
+            "required: [origin, case]\n  steps:\n    - { id: begin",
+            "required: [more]\n  steps:\n    - { id: begin",
+            "input",
+        ),
+    ],
+)
+def test_new_files_that_part_from_the_record_are_refused_by_the_first_entry_that_differs(
+    old, new, at, tmp_path, run, server
+):
+    port, counted = server
+    run_id = lost(tmp_path, run, port, "before agent#1/turn.m#2")
+    edit(tmp_path, old, new)
+    before = dict(counted.counts)
+    refused = run.tuvl("resume", run_id, "--on-new-definition", cwd=tmp_path)
+    assert refused.code == 2, refused.err
+    assert f"part from its record at {at!r}" in refused.err
+    assert dict(counted.counts) == before
+    assert run.tuvl("resume", run_id, cwd=tmp_path).code == 0
+
+
+def test_replay_compares_a_record_with_a_workflow_and_does_nothing(tmp_path, run, server):
+    port, counted = server
+    make_project(tmp_path)
+    assert start(tmp_path, run, port).code == 0
+    before = dict(counted.counts)
+    same = run.tuvl("replay", run_of(tmp_path), cwd=tmp_path)
+    assert same.code == 0, same.err
+    assert same.document["divergence"] is None
+    edit(tmp_path, "items: [7, 8]", "items: [7]")
+    other = run.tuvl("replay", run_of(tmp_path), "--against", "w", cwd=tmp_path)
+    assert other.code == 1, other.err
+    assert other.document["divergence"]["at"] == "each#1/[1]/end"
+    assert dict(counted.counts) == before
+
+
 def test_a_kept_definition_that_somebody_changed_is_not_used(tmp_path, run, server):
     run_id = lost(tmp_path, run, server[0], "after keyed#1/end")
     file = tmp_path / "workflows" / "w.yaml"

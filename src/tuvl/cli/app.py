@@ -30,7 +30,7 @@ from tuvl.cli.lsp_app import lsp
 from tuvl.cli.mcp_app import EXAMPLES as MCP_EXAMPLES
 from tuvl.cli.mcp_app import mcp
 from tuvl.cli.misuse import in_our_words
-from tuvl.cli.resume_app import APPROVE_EXAMPLES, CANCEL_EXAMPLE, approve, cancel, resume
+from tuvl.cli.resume_app import APPROVE_EXAMPLES, CANCEL_EXAMPLE, REPLAY_EXAMPLES, approve, cancel, replay, resume
 from tuvl.cli.resume_app import EXAMPLES as RESUME_EXAMPLES
 from tuvl.cli.runs_app import runs
 from tuvl.cli.runs_control_app import add_to
@@ -407,6 +407,7 @@ app.command(name="lock", epilog=_block("Examples:", *LOCK_EXAMPLES))(lock)
 app.command(name="approve", epilog=_block("Examples:", *APPROVE_EXAMPLES))(approve)
 runs.command(name="cancel", epilog=CANCEL_EXAMPLE)(cancel)
 app.command(name="resume", epilog=_block("Examples:", *RESUME_EXAMPLES))(resume)
+app.command(name="replay", epilog=_block("Examples:", *REPLAY_EXAMPLES))(replay)
 app.command(name="mcp", epilog=_block("Examples:", *MCP_EXAMPLES))(mcp)
 app.command(name="lsp", epilog=_block("Examples:", *LSP_EXAMPLES))(lsp)
 

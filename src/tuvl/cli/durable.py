@@ -1,7 +1,7 @@
 """Durable runs on the command line: what is kept of a run when it begins, and how it is performed from that."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 from uuid import uuid4
@@ -11,13 +11,15 @@ from tuvl.control import RunControl
 from tuvl.durable.definitions import Definitions, digest_of
 from tuvl.durable.embedded import EmbeddedRuns
 from tuvl.durable.record import DurableJournal
+from tuvl.durable.rehearsal import Divergence, Rehearsal
 from tuvl.engine.result import RunResult
-from tuvl.errors import UsageError
+from tuvl.errors import InputError, UsageError
 from tuvl.events.sink import Sink
 from tuvl.plan.model import ExecutionPlan
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
+from tuvl.settings import environment, load_settings
 from tuvl.shipping.contents import collect
 from tuvl.source.document import Document
 from tuvl.tools.approval import Approvals, AskedLater, StandingAnswer
@@ -133,6 +135,45 @@ def _digest(project: ProjectIndex, document: Document) -> str | None:
         return digest_of(collect(project, only=document).files)
     except UsageError:
         return None
+
+
+DEFINITION = "definition"
+"""Name of the entries that say which definition a run goes on with from there."""
+
+
+def last_definition(rows: Mapping[str, JsonObject], started: Started) -> Started:
+    """Return what a run was started with, with the definition that it has come to."""
+    changes = [row for name, row in rows.items() if name.startswith(f"{DEFINITION}#")]
+    if not changes:
+        return started
+    return replace(started, definition=str(max(changes, key=lambda row: float(cast(float, row["t"])))["value"]))
+
+
+async def rehearse(
+    project: ProjectIndex, document: Document, started: Started, run_id: str, rows: Mapping[str, JsonObject]
+) -> Divergence | None:
+    """Go through a record with a definition, doing nothing; returns where the two first part."""
+    engine = Engine(project, settings=load_settings(), environ=environment(), model_overrides=started.models)
+    journal = Rehearsal({name: row for name, row in rows.items() if not name.startswith(f"{DEFINITION}#")})
+    try:
+        await engine.run(
+            _unhooked(engine.plan(document)),
+            started.input,
+            principal=started.principal,
+            run_id=run_id,
+            approvals=AskedLater(),
+            journal=journal,
+        )
+    except InputError as error:
+        return Divergence(at="input", why=str(error))
+    finally:
+        await engine.aclose()
+    return journal.divergence()
+
+
+def _unhooked(plan: ExecutionPlan) -> ExecutionPlan:
+    """Return a plan that tells nobody of what is only gone through."""
+    return replace(plan, hooks=(), steps={name: replace(step, hooks=()) for name, step in plan.steps.items()})
 
 
 async def begin(

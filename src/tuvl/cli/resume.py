@@ -2,12 +2,13 @@
 
 import asyncio
 import getpass
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 from tuvl.analysis.steps import mapping
-from tuvl.cli.durable import Started, defined, performed
+from tuvl.cli.durable import DEFINITION, Started, defined, keep_definition, last_definition, performed, rehearse
 from tuvl.cli.execution import hand_over, let_be_controlled, view_for_mode
 from tuvl.cli.inputs import read_bytes, read_principal
 from tuvl.cli.live import View
@@ -23,14 +24,16 @@ from tuvl.durable.record import Answer, DurableJournal, Outcome
 from tuvl.engine.result import EXIT_CODES, RunResult, Status
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
+from tuvl.journal import Work
 from tuvl.principal import Principal
+from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
 from tuvl.runtime import Engine
 from tuvl.settings import Settings, environment, load_settings
 from tuvl.source.loading import load_data
 from tuvl.steps.human import refuse_answer
 from tuvl.tools.approval import AskedLater
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,8 @@ class ResumeOptions:
     decision: Decision | None = None
     principal: str | None = None
     """File that says who answers."""
+    on_new_definition: bool = False
+    """Whether to go on with the files as they are now."""
     cancel: str | None = None
     """Why the run is stopped rather than gone on with."""
     events: EventsMode = "pretty"
@@ -69,13 +74,14 @@ def resume_run(options: ResumeOptions) -> int:
         raise UsageError(f"there is no durable run {options.run!r} in this project; see `tuvl runs list`")
     settings = load_settings()
     answers = _answers(options, root, settings)
+    renewed = _renewed(runs, root, options.run) if options.on_new_definition else None
     with stdout_set_aside():
         view = view_for_mode(options.events, calm=wants_structured_logs(settings))
         control = RunControl(pause_max_s=settings.agent_pause_max_s)
         interrupts = Interrupts(control, view)
         with observing(settings, environment(), view, pretty=options.events == "pretty") as observed:
             sinks: list[Sink] = [*observed.sinks(), *([] if options.events == "none" else [view])]
-            going_on = _go_on(runs, root, options, answers, settings, control, sinks, view)
+            going_on = _go_on(runs, root, options, answers, settings, control, sinks, view, renewed)
             ended = run_to_end(going_on, interrupts=interrupts, view=view)
             if ended.unused:
                 view.say("the answer was not used: what the run waits for is not what it was given to", mark="bad")
@@ -93,13 +99,18 @@ async def _go_on(
     control: RunControl,
     sinks: list[Sink],
     view: View,
+    renewed: str | None,
 ) -> Ended:
     run_id = options.run
     if options.cancel is not None:
         control.abort(options.cancel)
 
     async def perform(payload: JsonObject, journal: DurableJournal) -> RunResult:
-        started = Started.of(payload)
+        if renewed is not None:
+            await journal.record(f"{DEFINITION}#{uuid4().hex[:8]}", _said(renewed))
+        started = last_definition(journal.rows, Started.of(payload))
+        if renewed is not None:
+            started = replace(started, definition=renewed)
         found = defined(root, started)
         if found.changed:
             view.say(
@@ -118,6 +129,30 @@ async def _go_on(
             await engine.aclose()
 
     return await runs.resume(run_id, perform, answers=answers)
+
+
+def _said(value: JsonValue) -> Work:
+    async def said() -> JsonValue:
+        return value
+
+    return said
+
+
+def _renewed(runs: EmbeddedRuns, root: Path, run_id: str) -> str:
+    """Keep the definition as it is now; raises `UsageError` where it would not have come to what is recorded."""
+    kept = runs.read(run_id)
+    started = last_definition(kept.rows, Started.of(kept.payload))
+    project = ProjectIndex(root)
+    document = project.workflow(started.workflow)
+    if document is None:
+        raise UsageError(f"the project has no workflow {started.workflow!r} any more")
+    found = asyncio.run(rehearse(project, document, started, run_id, kept.rows))
+    if found is not None:
+        raise UsageError(
+            f"run {run_id!r} cannot go on with the files as they are now: they part from its record at {found.at!r}: "
+            f"{found.why}; without --on-new-definition it goes on with those it was started with"
+        )
+    return keep_definition(project, document)
 
 
 def _told_again(document: JsonObject, options: ResumeOptions, view: View) -> int:

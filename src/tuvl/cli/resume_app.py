@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+REPLAY_EXAMPLES = ("tuvl replay 4f0c…", "tuvl replay 4f0c… --against workflows/triage.yaml")
 APPROVE_EXAMPLES = ("tuvl approve 4f0c…", 'tuvl approve 4f0c… --deny --note "wrong customer"')
 CANCEL_EXAMPLE = '\b\nExample:\n  tuvl runs cancel 4f0c… --reason "no longer wanted"\n\n'
 EXAMPLES = (
@@ -67,6 +68,14 @@ def resume(
             "step would have set.",
         ),
     ] = None,
+    on_new_definition: Annotated[
+        bool,
+        typer.Option(
+            "--on-new-definition",
+            help="Go on with the files as they are now, if they would have come to what is recorded; else say where "
+            "they part.",
+        ),
+    ] = False,
     events: ShownEvents = Events.PRETTY,
     principal: Answerer = None,
     output: Output = None,
@@ -84,6 +93,7 @@ def resume(
         run=run,
         outcome=None if outcome is None else outcome.value,
         answer=answer,
+        on_new_definition=on_new_definition,
         principal=principal,
         events=events.value,
         output=output,
@@ -135,3 +145,24 @@ def cancel(
 
     options = ResumeOptions(run=run, cancel=reason, events=events.value, output=output, project=project)
     raise typer.Exit(resume_run(options))
+
+
+def replay(
+    run: RunId,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORKFLOW",
+            help="A workflow file, or the name of one of the project. [default: what the run was started with]",
+        ),
+    ] = None,
+    project: Project = None,
+) -> None:
+    """Go through the record of a durable run with a workflow, doing nothing, and say where the two part.
+
+    No model, tool or step is called: their recorded outcomes stand in for them. Prints JSON: how many entries there
+    are, and the first one that the workflow would not have come to, if any. Exit code 1 when there is one.
+    """
+    from tuvl.cli.replay import replay_run
+
+    raise typer.Exit(replay_run(run, against=against, project=project))

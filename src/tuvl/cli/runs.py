@@ -37,7 +37,8 @@ class RunsCommand:
         """Print the runs on record, newest first."""
         runs: list[JsonObject] = []
         if self._access.is_there:
-            runs = [self._with_process(run) for run in self._ask(lambda: self._access.store.listed(asked, self._reader))]
+            found = self._ask(lambda: self._access.store.listed(asked, self._reader))
+            runs = [self._with_process(run) for run in found]
         return self._print(list(runs), list_text(runs))
 
     def show(self, run_id: str) -> int:

@@ -11,12 +11,13 @@ import contextvars
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
 import dbos
 import sqlalchemy as sa
-from dbos import DBOS, DBOSConfig, SetWorkflowID
+from dbos import DBOS, DBOSClient, DBOSConfig, SetWorkflowID
 from dbos._serialization import DBOSDefaultSerializer, DBOSPortableJSONSerializer
 
 from tuvl.durable.record import VERSION
@@ -49,6 +50,33 @@ def _without_pickle() -> None:
     # Rows say how they are written, and DBOS would unpickle one that says so, whatever serializer is set.
     for name in ("serialize", "deserialize"):
         setattr(DBOSDefaultSerializer, name, _refuse_pickle)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What is kept of a run."""
+
+    payload: JsonObject
+    rows: dict[str, JsonObject]
+
+
+def read(path: str, run_id: str) -> Kept | None:
+    """Read what a file keeps of a run, and leave the run where it is; `None` when nothing is kept of it."""
+    _without_pickle()
+    logging.getLogger("dbos").setLevel(logging.CRITICAL)
+    engine = _sqlite(path)
+    client = DBOSClient(
+        system_database_engine=engine, serializer=DBOSPortableJSONSerializer(), application_name=APPLICATION
+    )
+    try:
+        found = client.list_workflows(workflow_ids=[run_id], load_input=True, load_output=False)
+        if not found or found[0].input is None:
+            return None
+        rows = {step["function_name"]: cast(JsonObject, step["output"]) for step in client.list_workflow_steps(run_id)}
+        return Kept(payload=cast(JsonObject, found[0].input["args"][0]), rows=rows)
+    finally:
+        client.destroy()
+        engine.dispose()
 
 
 class DbosRows:

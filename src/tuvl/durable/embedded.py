@@ -12,7 +12,7 @@ from tuvl.errors import UsageError
 from tuvl.values import JsonObject
 
 if TYPE_CHECKING:
-    from tuvl.durable.backend import Backend, DbosRows
+    from tuvl.durable.backend import Backend, DbosRows, Kept
 
 INSTALL = "durable runs need more packages: pip install 'tuvl[durable]'"
 
@@ -75,6 +75,19 @@ class EmbeddedRuns:
             finally:
                 backend.close()
             return performance.ended()
+
+    def read(self, run_id: str) -> "Kept":
+        """Return what is kept of a run, and leave it where it is; raises `UsageError` when there is no such run."""
+        if not self.files.exists(run_id):
+            raise UsageError(f"there is no durable run {run_id!r} in this project; see `tuvl runs list`")
+        try:
+            from tuvl.durable.backend import read  # it imports DBOS
+        except ImportError as error:
+            raise UsageError(f"{INSTALL} (no module {error.name!r})") from None
+        kept = read(str(self.files.database(run_id)), run_id)
+        if kept is None:
+            raise UsageError(f"run {run_id!r} was lost before it had begun; start it anew")
+        return kept
 
 
 class _Performance:

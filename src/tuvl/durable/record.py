@@ -108,10 +108,17 @@ class DurableJournal:
         self._prefix = ""
         self._numbers = Numbers()
 
+    rehearses = False
+
     @property
     def begun(self) -> bool:
         """Whether another process has begun the run."""
         return self._again
+
+    @property
+    def rows(self) -> Mapping[str, JsonObject]:
+        """What earlier processes have kept."""
+        return self._state.found
 
     @property
     def clock(self) -> RunClock:
@@ -142,9 +149,12 @@ class DurableJournal:
     def within(self, name: str) -> "DurableJournal":
         """Return a part of the record."""
         part = object.__new__(DurableJournal)
+        self._share(part, name)
+        return part
+
+    def _share(self, part: "DurableJournal", name: str) -> None:
         part._state, part._prefix, part._numbers = self._state, f"{self._prefix}{name}/", Numbers()
         part._again = self._again
-        return part
 
     def numbered(self, name: str) -> str:
         """Return the name with its number."""

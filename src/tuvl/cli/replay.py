@@ -1,0 +1,39 @@
+"""`tuvl replay`: compares the record of a durable run with a workflow, and does nothing."""
+
+import asyncio
+from pathlib import Path
+
+from tuvl.cli.durable import Started, defined, last_definition, rehearse
+from tuvl.cli.output import json_document
+from tuvl.cli.streams import stdout_set_aside, write_stdout
+from tuvl.cli.workflow_file import locate
+from tuvl.durable.embedded import EmbeddedRuns
+from tuvl.errors import UsageError
+from tuvl.project.layout import find_root
+from tuvl.values import JsonObject
+
+
+def replay_run(run_id: str, *, against: str | None, project: str | None) -> int:
+    """Print where a workflow first leaves the record; returns the exit code."""
+    root = find_root(Path.cwd()) if project is None else Path(project)
+    if not root.is_dir():
+        raise UsageError(f"--project names {project!r}, which is no folder")
+    kept = EmbeddedRuns(root).read(run_id)
+    started = last_definition(kept.rows, Started.of(kept.payload))
+    if against is None:
+        found = defined(root, started)
+        index, document = found.project, found.document
+    else:
+        located = locate(against, project=project)
+        if located.document is None:
+            raise UsageError(f"{against!r} cannot be read; `tuvl validate {against}` says why")
+        index, document = located.project, located.document
+    with stdout_set_aside():
+        parted = asyncio.run(rehearse(index, document, started, run_id, kept.rows))
+    told: JsonObject = {
+        "run_id": run_id,
+        "workflow": started.workflow,
+        "entries": len(kept.rows),
+        "divergence": None if parted is None else parted.to_json(),
+    }
+    return (0 if parted is None else 1) if write_stdout(json_document(told)) else 1

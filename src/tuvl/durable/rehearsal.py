@@ -1,0 +1,125 @@
+"""A run gone through by its record alone: does a definition ask for what was recorded, and where does it differ?"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tuvl.durable.record import DurableJournal
+from tuvl.errors import EngineError
+from tuvl.journal import Effect, Wait, Work
+from tuvl.values import JsonObject, JsonValue
+
+_SETTLING = 200
+"""Turns of the event loop in which what runs beside the end of a record comes to its own end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """Where a definition first leaves the record."""
+
+    at: str
+    """Name of the entry."""
+    why: str
+
+    def to_json(self) -> JsonObject:
+        """Return `{at, why}`."""
+        return {"at": self.at, "why": self.why}
+
+
+class _EndOfRecord(EngineError):
+    """Nothing further is recorded."""
+
+
+class _NoRows:
+    async def put(self, name: str, row: JsonObject) -> None:
+        """Keep nothing."""
+
+
+class Rehearsal(DurableJournal):
+    """The record of a run, in which nothing is done: each entry is compared with what is asked for now."""
+
+    rehearses = True
+
+    def __init__(self, found: Mapping[str, JsonObject]) -> None:
+        super().__init__(_NoRows(), found, again=True)
+        self._rows = dict(found)
+        self._seen: set[str] = set()
+        self._differing: list[Divergence] = []
+        self._ends: list[str] = []
+
+    def within(self, name: str) -> "Rehearsal":
+        """Return a part of the record."""
+        part = object.__new__(Rehearsal)
+        self._share(part, name)
+        part._rows, part._seen, part._differing, part._ends = self._rows, self._seen, self._differing, self._ends
+        return part
+
+    async def record(
+        self, name: str, work: Work, *, effect: Effect | None = None, asked: str | None = None
+    ) -> JsonValue:
+        """Return the recorded outcome; work whose outcome is not recorded goes through its parts, and is not done."""
+        full = self._prefix + name
+        row = self._rows.get(full)
+        if effect is None and self._has_parts(full):
+            # Gone through part by part, since the whole says nothing of what was asked within it.
+            ends = len(self._ends)
+            try:
+                outcome = await work()
+                self._seen.add(full)
+                return outcome
+            except _EndOfRecord:
+                if row is None:
+                    raise
+                del self._ends[ends:]  # cut off within, by a deadline for one: how it ended is recorded
+        if row is None:
+            return await self._end(full)
+        self._see(full, row, asked)
+        return await super().record(name, work)
+
+    async def ask(self, wait: Wait) -> JsonValue:
+        """Return the recorded answer."""
+        full = self._prefix + wait.name
+        row = self._rows.get(full)
+        if row is None:
+            return await self._end(full)
+        self._see(full, row, None)
+        return await super().ask(wait)
+
+    def divergence(self) -> Divergence | None:
+        """Return where the definition first left the record; `None` when it asked for all of it."""
+        for name in self._rows:
+            for differing in self._differing:
+                if differing.at == name:
+                    return differing
+            if name not in self._seen and not _aside(name):
+                instead = f"; asked for is {self._ends[0]!r}" if self._ends else ", and the run ends before it"
+                return Divergence(at=name, why=f"the record has this entry{instead}")
+        return None
+
+    def _has_parts(self, full: str) -> bool:
+        parts = full.removesuffix("end")
+        return parts.endswith("/") and any(
+            name.startswith(parts) and name != full and not _aside(name) for name in self._rows
+        )
+
+    def _see(self, full: str, row: JsonObject, asked: str | None) -> None:
+        self._seen.add(full)
+        # What is inside a whole that is recorded is not asked for again.
+        inside = full.removesuffix("end") if full.endswith("/end") else None
+        if inside is not None:
+            self._seen.update(name for name in self._rows if name.startswith(inside))
+        recorded = row.get("asked")
+        if asked is not None and recorded is not None and recorded != asked:
+            what = "the request to the model" if "/turn." in full else "what the tool is given"
+            self._differing.append(Divergence(at=full, why=f"{what} is another one than was recorded"))
+
+    async def _end(self, full: str) -> JsonValue:
+        self._ends.append(full)
+        for _ in range(_SETTLING):
+            await asyncio.sleep(0)
+        raise _EndOfRecord(f"nothing is recorded from {full!r} on", type="end_of_record")
+
+
+def _aside(name: str) -> bool:
+    """Tell whether an entry stands beside the work: an intent, or what was decided about one."""
+    return "!" in name
