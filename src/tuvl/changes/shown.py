@@ -3,7 +3,7 @@
 import re
 from difflib import SequenceMatcher
 
-from tuvl.analysis.literal_secrets import IN_URL, SHAPES, looks_random, names_a_credential
+from tuvl.analysis.credentials import is_closed, item_names, masked_text
 from tuvl.redaction import MASK, redact
 from tuvl.values import JsonValue, canonical, dump_json, shorten
 
@@ -12,10 +12,7 @@ MOST = 160
 
 _CONTEXT = 3
 _MOST_WORDS = 3000
-_HOLES = re.compile(r"\$\{([^}:]*)(:[^}]*)?\}")
-_ASSIGNED = re.compile(r"([\w.-]*)(=)([^&\s]+)")
-_CLOSED = ("auth", "password", "api_key", "bearer")
-"""Keys below which nothing is shown but names of variables and templates."""
+_DEFAULTS = re.compile(r"\$\{([^}:]*):[^}]*\}")
 
 
 def value_text(value: object, path: tuple[str | int, ...] = ()) -> str:
@@ -27,52 +24,24 @@ def value_text(value: object, path: tuple[str | int, ...] = ()) -> str:
 
 def masked(value: object, path: tuple[str | int, ...] = ()) -> JsonValue:
     """Return a JSON value with everything masked that may be secret."""
+    names = _names(path)
     if isinstance(value, dict):
         return {redact(str(key)): masked(item, (*path, str(key))) for key, item in value.items()}
     if isinstance(value, list):
-        named = ["" if index == 0 else str(value[index - 1]) for index in range(len(value))]
-        # `--token abc`: the item before says what an argument is.
-        return [
-            masked(item, (*path, before if before.startswith("-") else index))
-            for index, (item, before) in enumerate(zip(value, named, strict=True))
-        ]
+        return [masked(item, below) for item, below in zip(value, item_names(value, names), strict=True)]
     if isinstance(value, str):
         return _masked_text(value, path)
-    closed = isinstance(value, int | float) and not isinstance(value, bool) and _is_closed(path)
+    closed = isinstance(value, int | float) and not isinstance(value, bool) and is_closed(names)
     return MASK if closed else value  # type: ignore[return-value]  # documents hold JSON
 
 
 def _masked_text(text: str, path: tuple[str | int, ...]) -> str:
-    if _is_closed(path):
-        return _only_holes(text)
-    found = _HOLES.sub(lambda hole: f"${{{hole[1]}{':' + MASK if hole[2] else ''}}}", text)
-    found = SHAPES.sub(MASK, found)
-    found = IN_URL.sub(lambda url: url[0].replace(f":{url[1]}@", f":{MASK}@"), found)
-    found = _ASSIGNED.sub(_masked_assignment, found)
-    if "env" in path or "headers" in path or "args" in path or "options" in path or "connection" in path:
-        found = " ".join(MASK if looks_random(word) and "{" not in word else word for word in found.split(" "))
-    return redact(found)
+    shown = masked_text(text, _names(path), MASK)
+    return redact(_DEFAULTS.sub(lambda hole: f"${{{hole[1]}:{MASK}}}", shown))
 
 
-def _masked_assignment(found: re.Match[str]) -> str:
-    secret = names_a_credential(found[1]) and "${" not in found[3] and "{{" not in found[3]
-    return f"{found[1]}={MASK}" if secret else found[0]
-
-
-def _is_closed(path: tuple[str | int, ...]) -> bool:
-    names = [part for part in path if isinstance(part, str)]
-    if "auth" in names and names[-1] not in ("required_scope", "required_group", "assignee_user", "username", "name"):
-        return True
-    return any(name in _CLOSED for name in names[-1:]) or (
-        bool(names) and names_a_credential(names[-1]) and not names[-1].startswith(("max_", "token_budget"))
-    )
-
-
-def _only_holes(text: str) -> str:
-    holes = [f"${{{hole[1]}}}" for hole in _HOLES.finditer(text)]
-    holes += re.findall(r"\{\{[^}]*\}\}", text)
-    bare = re.sub(r"\{\{[^}]*\}\}", "", _HOLES.sub("", text)).strip()
-    return " ".join([*holes, *([MASK] if bare else [])]) or MASK
+def _names(path: tuple[str | int, ...]) -> tuple[str, ...]:
+    return tuple(part for part in path if isinstance(part, str))
 
 
 def both(

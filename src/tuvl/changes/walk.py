@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, assert_never
 
-from tuvl.analysis.literal_secrets import names_a_credential
+from tuvl.analysis.credentials import names_a_credential
 from tuvl.analysis.steps import items, mapping
 from tuvl.changes.differences import compare_directed
 from tuvl.changes.fields import policy_of

@@ -35,11 +35,11 @@ def take_lock(project: ProjectIndex, *, mcp_tools: Mapping[str, Mapping[str, Too
         Section.PROJECT: dict(_configuration(project)),
         Section.WORKFLOWS: dict(_documents(project, "Workflow")),
         Section.ARTIFACTS: dict(_artifacts(project)),
-        Section.PRESETS: dict(_documents(project, "AgentModel", configuration=True)),
+        Section.PRESETS: dict(_documents(project, "AgentModel")),
         Section.SCRIPTS: dict(_scripts(project)),
         Section.NODES: dict(_nodes(project)),
         Section.DATA_MODELS: dict(_documents(project, "ModelDefinition")),
-        Section.DATA_SOURCES: dict(_documents(project, "DataSource", configuration=True)),
+        Section.DATA_SOURCES: dict(_documents(project, "DataSource")),
         Section.TOOLS: dict(_tools(project, mcp_tools)),
     }
     return Lock(sections={section: entries for section, entries in sections.items() if entries}, tuvl=tuvl.__version__)
@@ -59,10 +59,10 @@ def _file_of(document: Document, project: ProjectIndex) -> str | None:
 def _configuration(project: ProjectIndex) -> Iterator[tuple[str, Entry]]:
     document = project.config_document
     if document is not None:
-        yield "configuration", _entry(document, project, configuration=True)
+        yield "configuration", _entry(document, project)
 
 
-def _documents(project: ProjectIndex, kind: str, *, configuration: bool = False) -> Iterator[tuple[str, Entry]]:
+def _documents(project: ProjectIndex, kind: str) -> Iterator[tuple[str, Entry]]:
     seen: set[str] = set()
     for document in project.documents(kind):
         head = mapping(mapping(document.data).get("metadata"))
@@ -73,11 +73,11 @@ def _documents(project: ProjectIndex, kind: str, *, configuration: bool = False)
         # Of two with one key, which is an error, lookups take the first.
         if key not in seen:
             seen.add(key)
-            yield key, _entry(document, project, configuration=configuration)
+            yield key, _entry(document, project)
 
 
-def _entry(document: Document, project: ProjectIndex, *, configuration: bool) -> Entry:
-    content = without_secrets(document.data, configuration=configuration)
+def _entry(document: Document, project: ProjectIndex) -> Entry:
+    content = without_secrets(document.data)
     return Entry(content=cast(JsonObject, content), file=_file_of(document, project))
 
 
@@ -91,9 +91,9 @@ def _artifacts(project: ProjectIndex) -> Iterator[tuple[str, Entry]]:
 
 def _artifact(view: ArtifactView, project: ProjectIndex) -> Entry:
     if view.body is None:
-        return _entry(view.document, project, configuration=view.type == "mcp")
-    written = cast(JsonObject, without_secrets(dict(mapping(view.document.data)), configuration=False))
-    text_alone = without_secrets({"text": view.body}, configuration=False)
+        return _entry(view.document, project)
+    written = cast(JsonObject, without_secrets(dict(mapping(view.document.data))))
+    text_alone = without_secrets({"text": view.body})
     return Entry(content={**written, **cast(JsonObject, text_alone)}, file=_file_of(view.document, project))
 
 
@@ -104,7 +104,7 @@ def _scripts(project: ProjectIndex) -> Iterator[tuple[str, Entry]]:
             continue
         name = file_in(project, path)
         data = load_data(read_file(path), name=display_name(path))
-        content = without_secrets({"replies": _replies(data)}, configuration=False)
+        content = without_secrets({"replies": _replies(data)})
         yield name, Entry(content=cast(JsonObject, content), file=name)
 
 

@@ -29,7 +29,7 @@ class ToolSchema:
         Half characters are replaced, which no file can hold, and secrets that the server was given are masked.
         """
         said: dict[str, JsonValue] = {key: listing.get(key) for key in ("description", "inputSchema", "outputSchema")}
-        said = json.loads(sound_text(dump_json(without_secrets(redact_json(said), configuration=False))))
+        said = json.loads(sound_text(dump_json(without_secrets(redact_json(said)))))
         description, taken, given = said["description"], said["inputSchema"], said["outputSchema"]
         return cls(
             description=description if isinstance(description, str) else None,

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.literal_secrets import literal_secrets, secret_in
+from tuvl.analysis.credentials import secret_in
+from tuvl.analysis.literal_secrets import literal_secrets
 from tuvl.analysis.steps import mapping
 from tuvl.errors import ConfigError
 from tuvl.plan.accepted import is_accepted

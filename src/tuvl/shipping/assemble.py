@@ -2,11 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator
 from hashlib import sha256
 
 import tuvl
-from tuvl.analysis.literal_secrets import secret_in
 from tuvl.analysis.steps import WorkflowView, mapping, text
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
@@ -110,14 +108,3 @@ def release_files(release: Release) -> dict[str, bytes]:
 def document_text(document: JsonObject) -> str:
     """Write a JSON document, the same each time."""
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-
-
-def secrets_in(contents: Contents) -> Iterator[str]:
-    """Say where a secret stands in a file that the checks do not read: Python, scripts, what nodes read."""
-    for path, raw in contents.files.items():
-        if path in contents.checked:
-            continue
-        for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), start=1):
-            what = secret_in(line)
-            if what is not None:
-                yield f"{path}:{number}: the text holds {what} in the clear; let the environment give it"

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.literal_secrets import literal_secrets, secret_in
+from tuvl.analysis.credentials import secret_in
+from tuvl.analysis.literal_secrets import literal_secrets
 from tuvl.analysis.steps import mapping
 from tuvl.check.faulted import FaultRule
 from tuvl.check.finding import Finding, Severity
@@ -13,8 +14,9 @@ from tuvl.source.place import Range
 class InlineSecret(FaultRule):
     """A literal looks like a key, a token or a password.
 
-    Whoever can read the repository has it, now and in every older version, and it goes into prompts, logs and
-    lockfiles with the text around it. Placeholders and `${VAR}` are left out. The value itself is never shown.
+    Whoever can read the repository has it, now and in every older version, and it goes into prompts and logs with the
+    text around it. Of a password that a call, a server or a database is given any word counts, short ones too, and
+    `--token` says what the next argument is. Placeholders and `${VAR}` are left out. The value itself is never shown.
     """
 
     code = "TV701"
