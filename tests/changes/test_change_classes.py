@@ -147,6 +147,25 @@ CASES: list[tuple[str, str, str, str]] = [
     (DESK, "done", "finished", "step-renamed"),
     (DESK, "limits: {", "limits:   {   # as few as possible\n    ", "layout-changed"),
     (DESK, "runner: count", "runner: other", "write-added"),
+    (DESK, "method: POST, json", "method: DELETE, json", "operation-changed"),
+    (DESK, "method: POST, json", "method: PUT, json", "operation-changed"),
+    (DESK, '/look" }', '/look", method: HEAD }', "field-changed"),
+    (DESK, "https://shop.example/look", "http://shop.example/look", "host-added"),
+    (DESK, "https://shop.example/look", "https://shop.example:8443/look", "host-added"),
+    (DESK, '/look" }', '/look" }, response: { expect_status: [2xx, 500] }', "result-loosened"),
+    (DESK, '/look" }', '/look" }, response: { expect_status: [200] }', "result-tightened"),
+    (DESK, "max_iterations: 5", "max_iterations: 5\n        tool_surface: done", "tool-helped"),
+    (DESK, "[solved, handed]", "[handed, solved]", "order-changed"),
+    (DESK, "context_injection: [text]", "context_injection: []", "field-changed"),
+    ("models/order.yaml", "tablename: orders", "tablename: payroll", "store-moved"),
+    (
+        "artifacts/guard.yaml",
+        "    - { check: max_chars, limit: 100 }\n    - { check: llm_judge, model: small, "
+        "criteria: Be fair., on_judge_error: violation }\n",
+        "    - { check: llm_judge, model: small, criteria: Be fair., "
+        "on_judge_error: violation }\n    - { check: max_chars, limit: 100 }\n",
+        "order-changed",
+    ),
     ("artifacts/tone.md", "kind", "curt", "steering-changed"),
     ("artifacts/tone.md", "type: steering", "type: steering\nversion: 1", "spelled-otherwise"),
     ("artifacts/guard.yaml", "[ignore, forget]", "[ignore]", "guardrail-weakened"),
@@ -202,6 +221,7 @@ def test_change_has_its_name_and_concerns_the_workflow(
 
 DIRECTED = [case for case in CASES if case[3] not in ("data-model-added", "outcome-renamed", "workflow-renamed")]
 NO_DIRECTION = {"model-beyond-policy", "host-added", "provider-moved", "approval-weakened", "workflow-added"}
+NO_DIRECTION |= {"operation-changed", "store-moved"}
 
 
 @pytest.mark.parametrize(
@@ -242,6 +262,119 @@ def test_new_tool_that_writes_is_told_once_with_what_it_can(tmp_path: Path) -> N
     (change,) = [change for change, _ in compared(tmp_path, old, FILES) if change.code == "tool-added"]
     assert change.message == "step 'agent': tool 'look' is new (APICall, nobody is asked)"
     assert (change.cls, change.step, change.line) == (W, "agent", 32)
+
+
+def test_tools_in_another_order_are_what_a_model_reads(tmp_path: Path) -> None:
+    look = "          - { ref: look, description: Looks up. }\n"
+    new = WORKFLOW.replace(look, "").replace("        tools:\n", f"        tools:\n{look}")
+    ((change, _),) = compared(tmp_path, FILES, {**FILES, DESK: new})
+    assert (change.code, change.cls) == ("order-changed", V)
+
+
+def test_tools_that_a_step_kept_back_are_offered_without_it(tmp_path: Path) -> None:
+    old = edited(DESK, "max_iterations: 5", "max_iterations: 5\n        tool_surface: done")
+    found = {change.code: change for change, _ in compared(tmp_path, old, FILES)}
+    assert (found["tool-offered"].cls, found["tool-offered"].may) == (W, False)
+
+
+def test_parameters_that_take_the_same_are_still_read_by_a_model(tmp_path: Path) -> None:
+    cents = "cents: { type: integer, maximum: 100 }"
+    new = edited(DESK, cents, "cents: { allOf: [{ type: integer }, { maximum: 100 }] }")
+    ((change, _),) = compared(tmp_path, FILES, new)
+    assert (change.code, change.cls) == ("parameters-described", V)
+
+
+def test_input_that_takes_the_same_is_spelled_otherwise(tmp_path: Path) -> None:
+    new = edited(DESK, "{ text: { type: string } }", "{ text: { anyOf: [{ type: string }] } }")
+    ((change, _),) = compared(tmp_path, FILES, new)
+    assert (change.code, change.cls) == ("spelled-otherwise", C)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ('{ host: h, password: "${PW}" }', '{ host: h, password: "${PW2}" }', "credential-changed"),
+        ('{ host: h, password: "${PW}" }', '{ host: i, password: "${PW}" }', "store-moved"),
+        ('"postgresql://me:${PW}@h/d"', '"postgresql://me:${PW2}@h/d"', "credential-changed"),
+        ('"postgresql://me:${PW}@h/d"', '"postgresql://me:${PW}@i/d"', "store-moved"),
+    ],
+)
+def test_credential_of_a_store_is_no_other_store(tmp_path: Path, old: str, new: str, code: str) -> None:
+    store = "kind: DataSource\nmetadata: {{ name: main }}\nspec: {{ type: postgresql, connection: {} }}\n"
+    step = "    - { id: keep, kind: ModelOp, model: Order, operation: read, record_id: a }\n  output: said"
+    files = {
+        **edited(DESK, "  output: said", step),
+        "models/order.yaml": FILES["models/order.yaml"].replace("orders,", "orders, datasource: main,"),
+    }
+    states = [{**files, "datasources/main.yaml": store.format(each)} for each in (old, new)]
+    assert [change.code for change, _ in compared(tmp_path, *states)] == [code]
+
+
+NODES = """\
+from tuvl import node
+
+LIMIT = 5
+
+
+def helper(value):
+    return value + LIMIT
+
+
+@node("count", effects="read")
+def count(ctx):
+    return {"x": helper(1)}
+
+
+@node("other", effects="read")
+def other(ctx):
+    return {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "codes"),
+    [
+        ("return {}", "return {'a': 1}", {"unused-changed"}),
+        ("LIMIT = 5", "LIMIT = 6", {"node-changed"}),
+        ("helper(1)", "helper(2)", {"node-changed"}),
+        ("LIMIT = 5", "LIMIT = 5  # of all", {"layout-changed"}),
+        ("LIMIT = 5", "LIMIT = 5\nprint(1)", {"node-changed"}),
+        ('"count"', '"counted"', {"node-changed", "write-added"}),
+    ],
+)
+def test_node_changes_with_its_own_code_and_what_that_uses(
+    tmp_path: Path, text: str, other: str, codes: set[str]
+) -> None:
+    assert text in NODES
+    states = [{**FILES, "nodes/count.py": each} for each in (NODES, NODES.replace(text, other))]
+    assert codes <= {change.code for change, _ in compared(tmp_path, *states)}
+    if "write-added" not in codes:
+        assert codes == {change.code for change, _ in compared(tmp_path / "again", *states)}
+
+
+def test_default_of_the_project_concerns_those_that_leave_it_to_the_project(tmp_path: Path) -> None:
+    free = "kind: Workflow\nmetadata: { name: free }\nspec: { steps: [{ id: a, kind: Functional, runner: set }] }\n"
+    states = [
+        {**files, "tuvl.yaml": FILES["tuvl.yaml"].replace("spec:", f"spec:\n  limits: {{ max_steps: {most} }}")}
+        for files, most in (({**FILES, "workflows/free.yaml": free}, 5), ({**FILES, "workflows/free.yaml": free}, 9))
+    ]
+    ((change, concerned),) = compared(tmp_path / "a", *states)
+    assert (change.code, concerned) == ("bound-raised", ("free",))
+    for state in states:
+        del state["workflows/free.yaml"]
+    ((change, concerned),) = compared(tmp_path / "b", *states)
+    assert (change.code, change.cls, concerned) == ("unused-changed", C, ())
+    ((change, concerned),) = compared(tmp_path / "c", FILES, edited("tuvl.yaml", "model: small", "model: other"))
+    assert (change.code, concerned) == ("unused-changed", ())
+
+
+def test_workflow_that_is_gone_is_no_workflow_that_is_called(tmp_path: Path) -> None:
+    outer = "kind: Workflow\nmetadata: { name: outer }\nspec: { steps: [{ id: a, kind: Workflow, workflow: desk }] }\n"
+    old = {**FILES, "workflows/outer.yaml": outer}
+    new = {**edited(DESK, "metadata: {", "enabled: false\nmetadata: {"), "workflows/outer.yaml": outer}
+    codes = {change.code for change, _ in compared(tmp_path, old, new)}
+    assert "workflow-disabled" in codes
+    assert "workflow-called" not in codes
 
 
 def test_human_step_that_is_gone_widens(tmp_path: Path) -> None:

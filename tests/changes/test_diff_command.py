@@ -174,6 +174,45 @@ def test_files_with_errors_are_compared_as_far_as_they_can_be_read(
     assert err.startswith("tuvl diff: workflows/triage.yaml has 1 error, and was compared as far as it can be read")
 
 
+def test_file_that_cannot_be_read_is_no_file_that_is_gone(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    broken = AGENT.replace("    - id: triage", "      - id: triage").replace("  steps:", "  steps: [")
+    write(project, {"workflows/triage.yaml": broken})
+    code, out, err = printed(capfd, "git:HEAD", ".")
+    assert (code, out) == (2, "no change that could be read; 1 file that changed could not be read\n")
+    assert err.startswith("tuvl diff: workflows/triage.yaml cannot be read (line ")
+    assert "what changed in it was not compared" in err
+
+
+def test_two_files_that_cannot_be_read_are_never_no_change(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(project, {"workflows/triage.yaml": f"{AGENT}\n  - ["})
+    git(project, "commit", "-q", "-a", "-m", "broken")
+    code, out, err = printed(capfd, "git:HEAD", ".")
+    assert (code, out) == (0, "no change\n")
+    assert "it is the same in both states" in err
+    write(project, {"workflows/triage.yaml": f"{AGENT.replace('4', '9')}\n  - ["})
+    code, raw, err = printed(capfd, "git:HEAD", ".", "--format", "json")
+    document = json.loads(raw)
+    assert (code, document["passed"], [each["side"] for each in document["unread"]]) == (2, False, ["old", "new"])
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("llms/small.yaml", f"{PRESET}\n  - ["),
+        ("artifacts/tone.md", "---\nname: tone\ntype: [\n---\nBe kind.\n"),
+        ("nodes/n.py", "@node('set')\ndef f(:\n"),
+    ],
+)
+def test_what_a_file_refers_to_and_cannot_be_read_ends_with_2(
+    project: Path, capfd: pytest.CaptureFixture[str], file: str, text: str
+) -> None:
+    write(project, {file: text})
+    code, _, err = printed(capfd, "git:HEAD", "workflows/triage.yaml")
+    assert code == 2
+    assert f"{file} cannot be read" in err
+    assert printed(capfd, "git:HEAD", "workflows/greet.yaml")[0] == (2 if file.endswith(".py") else 0)
+
+
 def test_configuration_that_cannot_be_read_ends_with_2(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write(project, {"tuvl.yaml": "kind: ["})
     code, _, err = printed(capfd, "git:HEAD", ".")

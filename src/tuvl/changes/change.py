@@ -112,6 +112,7 @@ CODES: dict[str, Code] = {
         store_moved="records are kept elsewhere",
         pack_changed="artifacts from elsewhere, or others",
         check_lowered="a check of `tuvl validate` weighs less",
+        danger_accepted="a comment hides a finding about bounds or security",
     ),
     **_codes(
         ChangeClass.BEHAVIOUR,

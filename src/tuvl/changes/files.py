@@ -1,6 +1,7 @@
 """What differs between files whose documents say the same: comments, layout, their names."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from tuvl.changes.change import CODES, Change
@@ -8,6 +9,8 @@ from tuvl.changes.site import Doc
 from tuvl.project.loading import LoadedFile
 from tuvl.values import canonical
 
+_DANGER = re.compile(r"TV[67]")
+"""The families of checks that tell what a workflow may spend, and what strangers may have it do."""
 _PairKey = tuple[object, ...]
 
 
@@ -27,7 +30,8 @@ def compare_files(
         if moved and where[0] != where[1]:
             yield key, _change("file-moved", new, "in another file", where[0], where[1])
         for line, code in _accepted(one, other):
-            yield key, _change("finding-accepted", new, f"a comment hides {code} here", line=line)
+            accepted = "danger-accepted" if _DANGER.search(code) else "finding-accepted"
+            yield key, _change(accepted, new, f"a comment hides {code} here", line=line)
         differs = one.text != other.text
         if differs and new.file not in spoken and _same_documents(one, other):
             yield key, _change("layout-changed", new, "comments or layout")

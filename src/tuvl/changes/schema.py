@@ -8,22 +8,27 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tuvl.analysis.steps import items, mapping
+from tuvl.changes.schema_ask import refused
 from tuvl.changes.schema_place import (
     NOTES,
+    NOTES_AND_VALUES,
     READ,
     At,
     below,
     both_take,
+    is_plain,
+    is_union,
     item_of,
     listed,
     names_in,
     pointed,
     refers,
     rest_of,
-    without,
+    takes,
     words,
 )
-from tuvl.changes.schema_values import Bound, allowed, bounds_of, flattened, types_in
+from tuvl.changes.schema_simple import simplified
+from tuvl.changes.schema_values import Bound, allowed, bounds_of, types_in, without
 from tuvl.values import KeyPath, canonical
 
 MOST = 5_000
@@ -55,9 +60,13 @@ class SchemaChange:
     where: str
     before: object = None
     after: object = None
+    may: bool = False
+    """Whether it only may be so: other keywords beside it bear on the same values."""
 
 
 _UNION_LIMIT = 8
+_MOST_TRIED = 100
+"""Pairs of alternatives that are tried against each other."""
 
 
 def schema_changes(old: object, new: object) -> list[SchemaChange]:
@@ -73,11 +82,13 @@ class _Comparison:
     new_root: object
     found: list[SchemaChange] = field(default_factory=list)
     seen: set[tuple[int, int]] = field(default_factory=set)
-    made: dict[int, tuple[object, object]] = field(default_factory=dict)
-    """Schema → what it amounts to; both are kept, since they are told apart by their identity."""
+    made: dict[tuple[int, int], tuple[object, object]] = field(default_factory=dict)
+    """Root and schema → what it amounts to; both are kept, since they are told apart by their identity."""
     left: int = MOST
     depth: int = 0
     gave_up: bool = False
+    plain: tuple[bool, bool] = (True, True)
+    """Whether each schema says all of a value at one place, so that what it says of it is certain."""
 
     def compare(self, old: At, new: At) -> None:
         """Say how one schema differs from another."""
@@ -94,7 +105,10 @@ class _Comparison:
             self.gave_up = True
             return
         self.depth += 1
+        around = self.plain
+        self.plain = (around[0] and is_plain(old.schema), around[1] and is_plain(new.schema))
         self._compare(old, new)
+        self.plain = around
         self.depth -= 1
 
     def _compare(self, old: At, new: At) -> None:
@@ -104,8 +118,9 @@ class _Comparison:
         self._notes(old, new)
         if old.never or new.never:
             self._with_nothing(old, new)
-        else:
-            self._values(old, new)
+        elif is_union(old.schema) or is_union(new.schema):
+            self._unions(old, new)
+        elif not self._values(old, new):
             self._bounds(old, new)
             self._texts(old, new)
             self._objects(old, new)
@@ -114,28 +129,36 @@ class _Comparison:
             self._others(old, new)
 
     def _resolved(self, at: At, root: object) -> At:
-        """Follow a `$ref` within the schema; what stands beside one is an `allOf` of both."""
+        """Follow a `$ref` within the schema, and write what it leads to the plain way."""
         for _ in range(32):
             table = at.table
             ref = table.get("$ref")
-            if not isinstance(ref, str):
+            if not isinstance(ref, str) or table.keys() - {"$ref", *NOTES, "$defs"}:
                 break
             target = pointed(root, ref)
             if target is None:
                 break
-            beside = {key: value for key, value in table.items() if key not in ("$ref", *NOTES, "$defs")}
-            if beside:
-                return At(self._made(at.schema, {"allOf": [target[0], beside]}), at.path, at.where)
             at = At(target[0], target[1], at.where)
-        flat = flattened(at.schema)
-        return at if flat is at.schema else At(self._made(at.schema, flat), at.path, at.where)
-
-    def _made(self, schema: object, amounts_to: object) -> object:
-        return self.made.setdefault(id(schema), (schema, amounts_to))[1]
+        key = (id(root), id(at.schema))
+        if key not in self.made:
+            simple = simplified(at.schema, lambda ref: (pointed(root, ref) or (None,))[0])
+            same = canonical(simple) == canonical(at.schema)  # type: ignore[arg-type]  # documents hold JSON
+            self.made[key] = (at.schema, at.schema if same else simple)
+        return At(self.made[key][1], at.path, at.where)
 
     def _say(
-        self, direction: Direction, message: str, old: At, new: At, before: object = None, after: object = None
+        self,
+        direction: Direction,
+        message: str,
+        old: At,
+        new: At,
+        before: object = None,
+        after: object = None,
+        *,
+        may: bool = False,
     ) -> None:
+        # What was taken is certain of a plain old schema only, and what is taken of a plain new one.
+        sure = {Direction.TIGHTER: self.plain[0], Direction.ADDED: True, Direction.LOOSER: self.plain[1]}
         self.found.append(
             SchemaChange(
                 direction=direction,
@@ -145,6 +168,7 @@ class _Comparison:
                 where=new.where,
                 before=before,
                 after=after,
+                may=may or not sure.get(direction, True),
             )
         )
 
@@ -160,7 +184,38 @@ class _Comparison:
         elif new.never and not old.never:
             self._say(Direction.TIGHTER, "no value is taken any more", old, new)
 
-    def _values(self, old: At, new: At) -> None:
+    def _values(self, old: At, new: At) -> bool:
+        """Say which values are taken; returns whether that is all that is to be said."""
+        one, other = allowed(old.table), allowed(new.table)
+        if one is None and other is None:
+            self._types(old, new)
+            return False
+        key = "const" if "const" in new.table else "enum"
+        lost = self._refused(one, new)
+        won = self._refused(other, old)
+        if lost is None or won is None:
+            self._say(Direction.UNDECIDED, "the values that are taken", old.at("enum"), new.at(key), one, other)
+            return True
+        if lost:
+            self._say(Direction.TIGHTER, f"no longer takes {listed(lost)}", old.at("enum"), new.at(key), one, other)
+        elif one is None:
+            self._say(Direction.TIGHTER, "takes certain values only", old, new.at(key), None, other)
+        if won:
+            self._say(Direction.LOOSER, f"takes {listed(won)} too", old.at("enum"), new.at(key), one, other)
+        elif other is None:
+            self._say(Direction.LOOSER, "takes other values too", old.at("enum"), new, one, None)
+        return True
+
+    def _refused(self, values: list[object] | None, at: At) -> list[object] | None:
+        """The values of a list that a schema refuses; `None` where it cannot be asked."""
+        if values is None:
+            return []
+        listed_there = allowed(at.table)
+        if listed_there is not None and is_plain(at.schema) and not at.table.keys() - NOTES_AND_VALUES:
+            return without(values, listed_there)
+        return refused(values, at.schema)
+
+    def _types(self, old: At, new: At) -> None:
         before, after = types_in(old.table), types_in(new.table)
         gone, come = before - after, after - before
         # Every whole number is a number.
@@ -173,18 +228,6 @@ class _Comparison:
             self._say(Direction.TIGHTER, f"no longer takes {words(gone)}", old.at("type"), new.at("type"), *shown)
         if come:
             self._say(Direction.LOOSER, f"takes {words(come)} too", old.at("type"), new.at("type"), *shown)
-        one, other = allowed(old.table), allowed(new.table)
-        key = "const" if "const" in new.table else "enum"
-        if one is None and other is not None:
-            self._say(Direction.TIGHTER, "takes certain values only", old, new.at(key), None, other)
-        elif one is not None and other is None:
-            self._say(Direction.LOOSER, "takes other values too", old.at("enum"), new, one, None)
-        elif one is not None and other is not None:
-            lost, won = without(one, other), without(other, one)
-            if lost:
-                self._say(Direction.TIGHTER, f"no longer takes {listed(lost)}", old.at("enum"), new.at(key), one, other)
-            if won:
-                self._say(Direction.LOOSER, f"takes {listed(won)} too", old.at("enum"), new.at(key), one, other)
 
     def _bounds(self, old: At, new: At) -> None:
         common = types_in(old.table) & types_in(new.table) or types_in(new.table)
@@ -289,15 +332,29 @@ class _Comparison:
         for keyword in ("anyOf", "oneOf"):
             self._one_of(keyword, old, new)
 
+    def _unions(self, old: At, new: At) -> None:
+        """Compare two lists of alternatives; one schema is a list of one."""
+        sides = []
+        for at in (old, new):
+            union = is_union(at.schema)
+            sides.append(
+                [at.at("anyOf", number) for number in range(len(items(at.table.get("anyOf"))))] if union else [at]
+            )
+        before, after = self._matched(*sides)
+        if len(before) == len(after) == 1 and len(sides[0]) == len(sides[1]):
+            self.compare(before[0], after[0])
+        else:
+            self._branches("anyOf", before, after, (old, new), sides)
+
     def _all_of(self, old: At, new: At) -> None:
         before, after = self._unmatched("allOf", old, new)
         if len(before) == len(after) == 1:
             self.compare(before[0], after[0])
             return
         for schema in before:
-            self._say(Direction.LOOSER, "one of `allOf` is gone", schema, new)
+            self._say(Direction.LOOSER, "one of `allOf` is gone", schema, new, may=True)
         for schema in after:
-            self._say(Direction.TIGHTER, "one more of `allOf`", old, schema)
+            self._say(Direction.TIGHTER, "one more of `allOf`", old, schema, may=True)
 
     def _one_of(self, keyword: str, old: At, new: At) -> None:
         was, now = bool(items(old.table.get(keyword))), bool(items(new.table.get(keyword)))
@@ -309,62 +366,79 @@ class _Comparison:
             if keyword == "oneOf":
                 self._say(Direction.UNDECIDED, "`oneOf`: values that fit several", before[0], after[0])
         elif not now:
-            self._say(Direction.LOOSER, f"`{keyword}` is gone", old.at(keyword), new)
+            self._say(Direction.LOOSER, f"`{keyword}` is gone", old.at(keyword), new, may=True)
         elif not was:
-            fits = any(self._fits(old, branch) for branch in after) and keyword == "anyOf"
-            direction = Direction.LOOSER if fits else Direction.UNDECIDED
-            self._say(direction, f"`{keyword}` is new", old, new.at(keyword))
+            self._say(Direction.UNDECIDED, f"`{keyword}` is new", old, new.at(keyword))
         else:
-            self._branches(keyword, before, after, old, new)
+            self._branches(keyword, before, after, (old, new), [before, after])
 
-    def _branches(self, keyword: str, before: list[At], after: list[At], old: At, new: At) -> None:
+    def _branches(
+        self, keyword: str, before: list[At], after: list[At], whole: tuple[At, At], sides: list[list[At]]
+    ) -> None:
         decided = keyword == "anyOf"
         for schema in before:
-            if not any(self._fits(schema, branch) for branch in after):
+            if not any(self._fits(schema, branch) for branch in sides[1]):
+                sure = self._is_apart(schema, sides[1])
                 direction = Direction.TIGHTER if decided else Direction.UNDECIDED
-                self._say(direction, f"one of `{keyword}` is gone", schema, new)
+                self._told(direction, f"one of `{keyword}` is gone", schema, whole[1], sure=sure)
         for schema in after:
-            if not any(self._fits(schema, branch) for branch in before):
+            if not any(self._fits(branch, schema, turned=True) for branch in sides[0]):
+                sure = self._is_apart(schema, sides[0])
                 direction = Direction.LOOSER if decided else Direction.UNDECIDED
-                self._say(direction, f"one more of `{keyword}`", old, schema)
+                self._told(direction, f"one more of `{keyword}`", whole[0], schema, sure=sure)
         if not decided and (before or after):
-            self._say(Direction.UNDECIDED, "`oneOf`: values that fit several", old, new)
+            self._say(Direction.UNDECIDED, "`oneOf`: values that fit several", *whole)
+
+    def _told(self, direction: Direction, message: str, old: At, new: At, *, sure: bool) -> None:
+        around, self.plain = self.plain, (True, True)
+        self._say(direction, message, old, new, may=not sure)
+        self.plain = around
+
+    def _is_apart(self, at: At, others: list[At]) -> bool:
+        """Whether a schema takes values of a type that no other takes."""
+        types = types_in(at.table) if isinstance(at.schema, dict) else frozenset()
+        return is_plain(at.schema) and all(types - takes(other.schema) for other in others)
 
     def _unmatched(self, keyword: str, old: At, new: At) -> tuple[list[At], list[At]]:
-        before = [old.at(keyword, index) for index in range(len(items(old.table.get(keyword))))]
-        after = [new.at(keyword, index) for index in range(len(items(new.table.get(keyword))))]
-        texts = [canonical(at.schema) for at in after]  # type: ignore[arg-type]  # documents hold JSON
+        return self._matched(
+            [old.at(keyword, index) for index in range(len(items(old.table.get(keyword))))],
+            [new.at(keyword, index) for index in range(len(items(new.table.get(keyword))))],
+        )
+
+    def _matched(self, before: list[At], after: list[At]) -> tuple[list[At], list[At]]:
+        """Return the schemas of each side that have no equal on the other: of the same words, or taking the same."""
+        left = list(after)
         only_old: list[At] = []
+        texts = [canonical(at.schema) for at in left]  # type: ignore[arg-type]  # documents hold JSON
         for at in before:
             text = canonical(at.schema)  # type: ignore[arg-type]
             if text in texts and not refers(at.schema):
                 place = texts.index(text)
-                del texts[place], after[place]
+                del texts[place], left[place]
             else:
                 only_old.append(at)
-        if any(refers(at.schema) for at in only_old):
-            return self._same_by_ref(only_old, after)
-        return only_old, after
-
-    def _same_by_ref(self, before: list[At], after: list[At]) -> tuple[list[At], list[At]]:
-        left = list(after)
-        only_old = []
-        for at in before:
+        if len(only_old) * len(left) > _MOST_TRIED:
+            return only_old, left
+        rest = []
+        for at in only_old:
             same = next((each for each in left if self._equal(at, each)), None)
             if same is None:
-                only_old.append(at)
+                rest.append(at)
             else:
                 left.remove(same)
-        return only_old, left
+        return rest, left
 
     def _equal(self, old: At, new: At) -> bool:
         return not self._tried(old, new).found
 
-    def _fits(self, old: At, new: At) -> bool:
-        return all(change.direction in (Direction.LOOSER, Direction.NOTE) for change in self._tried(old, new).found)
+    def _fits(self, old: At, new: At, *, turned: bool = False) -> bool:
+        """Whether all that one schema takes the other takes; `turned`: all that the new one takes."""
+        aside = (Direction.TIGHTER if turned else Direction.LOOSER, Direction.NOTE)
+        return all(change.direction in aside for change in self._tried(old, new).found)
 
     def _tried(self, old: At, new: At) -> "_Comparison":
-        trial = _Comparison(self.old_root, self.new_root, left=max(1, self.left // _UNION_LIMIT), depth=self.depth)
+        left = max(1, self.left // _UNION_LIMIT)
+        trial = _Comparison(self.old_root, self.new_root, made=self.made, left=left, depth=self.depth)
         trial.compare(old, new)
         self.left -= MOST // 100
         return trial

@@ -6,7 +6,7 @@ from typing import Any
 
 from tuvl.analysis.steps import items, mapping
 from tuvl.changes.schema_values import types_in
-from tuvl.values import KeyPath, canonical
+from tuvl.values import KeyPath
 
 NOTES = ("title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment")
 """Keywords for people and models, which no value is held against."""
@@ -20,6 +20,40 @@ READ = frozenset(NOTES) | {
     *("dependentSchemas", "dependentRequired"),
 }
 """Keywords that a comparison looks at one by one."""
+
+
+NOTES_AND_VALUES = frozenset(NOTES) | {"type", "enum", "const", "$defs", "$schema", "$id"}
+"""Keywords of a schema that does no more than list values."""
+
+_BEARING = frozenset(
+    {
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef", "propertyNames"),
+        *("patternProperties", "dependentSchemas", "dependentRequired", "contains"),
+    }
+)
+"""Keywords that bear on the same values as others beside them."""
+
+
+def is_plain(schema: object) -> bool:
+    """Whether each keyword of a schema says what it says of a value by itself."""
+    table = mapping(schema)
+    return not table.keys() & _BEARING and table.keys() <= READ
+
+
+def is_union(schema: object) -> bool:
+    """Whether a schema is a list of alternatives and nothing else."""
+    table = mapping(schema)
+    return "anyOf" in table and not table.keys() - {*NOTES, "anyOf", "$defs", "$schema", "$id"}
+
+
+def takes(schema: object) -> frozenset[str]:
+    """Types of which a schema may take a value; those that others beside it refuse are among them."""
+    if schema is False:
+        return frozenset()
+    table = mapping(schema)
+    types = types_in(table)
+    branches = items(table.get("anyOf"))
+    return types & frozenset().union(*map(takes, branches)) if branches else types
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +156,6 @@ def refers(value: object) -> bool:
         elif isinstance(part, list):
             waiting.extend(part)
     return False
-
-
-def without(values: list[object], others: list[object]) -> list[object]:
-    """The values that are not among others."""
-    known = {_same(value) for value in others}
-    return [value for value in values if _same(value) not in known]
-
-
-def _same(value: object) -> str:
-    # JSON Schema holds 1 and 1.0 for the same.
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return canonical(value)  # type: ignore[arg-type]
 
 
 def listed(values: list[object]) -> str:

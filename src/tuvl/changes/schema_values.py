@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.steps import items
+from tuvl.values import canonical
 
 TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 EVERY = frozenset(TYPES)
@@ -29,18 +30,17 @@ class Bound:
 
 def types_in(schema: Mapping[str, Any]) -> frozenset[str]:
     """Types a value may have; those of the listed values where there is a list and no `type`."""
-    declared = schema.get("type")
-    named = [declared] if isinstance(declared, str) else items(declared)
-    types = frozenset(name for name in named if isinstance(name, str))
+    types = frozenset(named_types(schema))
     if not types:
         values = allowed(schema)
-        types = EVERY if values is None else frozenset(_type(value) for value in values)
+        types = EVERY if values is None else frozenset(type_of(value) for value in values)
     if "number" in types:
         types |= {"integer"}
     return types
 
 
-def _type(value: object) -> str:
+def type_of(value: object) -> str:
+    """The type of a value; a whole number is an integer, however it is written."""
     match value:
         case None:
             return "null"
@@ -66,25 +66,24 @@ def allowed(schema: Mapping[str, Any]) -> list[object] | None:
     return list(values) if isinstance(values, list) else None
 
 
-def flattened(schema: object) -> object:
-    """Write `anyOf` branches that are nothing but types as a list of types, and take a single branch for itself."""
-    if not isinstance(schema, dict):
-        return schema
-    branches = schema.get("anyOf")
-    if isinstance(branches, list) and branches and "type" not in schema and all(map(_only_types, branches)):
-        types = [name for branch in branches for name in _named(branch)]
-        rest = {key: value for key, value in schema.items() if key != "anyOf"}
-        return {**rest, "type": list(dict.fromkeys(types))}
-    return schema
+def named_types(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """The types that a schema names itself."""
+    declared = schema.get("type")
+    named = [declared] if isinstance(declared, str) else items(declared)
+    return tuple(dict.fromkeys(name for name in named if isinstance(name, str)))
 
 
-def _only_types(branch: object) -> bool:
-    return isinstance(branch, dict) and branch.keys() == {"type"}
+def without(values: list[object], others: list[object]) -> list[object]:
+    """The values that are not among others, each once."""
+    known = {_same(value) for value in others}
+    return list({_same(value): value for value in values if _same(value) not in known}.values())
 
 
-def _named(branch: Mapping[str, Any]) -> list[str]:
-    declared = branch["type"]
-    return [declared] if isinstance(declared, str) else [name for name in items(declared) if isinstance(name, str)]
+def _same(value: object) -> str:
+    # JSON Schema holds 1 and 1.0 for the same.
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return canonical(value)  # type: ignore[arg-type]  # documents hold JSON
 
 
 def bounds_of(old: Mapping[str, Any], new: Mapping[str, Any], types: frozenset[str]) -> Iterator[Bound]:
@@ -152,7 +151,9 @@ def _multiples(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Bound
 
 def _size(old: Mapping[str, Any], new: Mapping[str, Any], least: str, most: str) -> Iterator[Bound]:
     before, after = _number(old.get(least), 0), _number(new.get(least), 0)
-    if before != after:
+    # What is required has to be there: a bound below that bounds nothing.
+    needed = [len(set(map(str, items(each.get("required"))))) if least == "minProperties" else 0 for each in (old, new)]
+    if after > max(before, needed[0]) or max(after, needed[1]) < before:
         yield Bound(least, after > before, (old.get(least), new.get(least)))
     before, after = _number(old.get(most), math.inf), _number(new.get(most), math.inf)
     if before != after:

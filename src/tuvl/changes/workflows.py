@@ -8,13 +8,14 @@ from tuvl.analysis.run_bounds import MAX_CONTEXT_BYTES, MAX_STEPS
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.analysis.surroundings import spec_of
 from tuvl.changes.authority import compare_authority
+from tuvl.changes.differences import members
 from tuvl.changes.effects import compare_effects, compare_hosts, new_host
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.outputs import compare_output, compare_response, compare_trigger
 from tuvl.changes.renames import StepPairs, pair_steps
 from tuvl.changes.routes import compare_exits, compare_outcomes, compare_routes
-from tuvl.changes.site import Doc
+from tuvl.changes.site import Doc, doc_of
 from tuvl.changes.tools import compare_descriptions, compare_tools
 from tuvl.changes.walk import Inherited, Walk, object_node
 from tuvl.project.index import ProjectIndex
@@ -37,10 +38,20 @@ def compare_workflows(old: Doc, new: Doc) -> Findings:
         spot = Spot(("metadata", "description"), ("metadata", "description"), "description")
         findings.say("workflow-described", "description", spot, *described, on_old=described[1] is None)
     compare_trigger(findings, old.spec, new.spec)
+    _data_models(findings)
     _steps(findings, pairs, facts)
     compare_output(findings, *facts)
     compare_hosts(findings, *facts)
     return findings
+
+
+def _data_models(findings: Findings) -> None:
+    """Note the data models that nodes may use, so that what they say is compared too."""
+    names = [members(doc.spec.get("context")).values() for doc in (findings.old, findings.new)]
+    for name in (each for each in names[0] if each in names[1]):
+        documents = [doc.side.index.data_model(str(name).partition("@")[0]) for doc in (findings.old, findings.new)]
+        if documents[0] is not None and documents[1] is not None:
+            findings.link(doc_of(findings.old.side, documents[0]), doc_of(findings.new.side, documents[1]))
 
 
 def _limits(old: ProjectIndex, new: ProjectIndex) -> Inherited:
