@@ -8,10 +8,10 @@ from tests.cli.cli_support import write
 from tests.shipping.shipping_support import NEEDED, price_desk, release_of
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
-from tuvl.shipping.assemble import secrets_in
 from tuvl.shipping.caveats import warnings_of
 from tuvl.shipping.contents import collect
 from tuvl.shipping.needs import VariableNeed, needs_of
+from tuvl.shipping.secrets import secrets_in
 
 
 def files_of(folder: Path, *include: str) -> set[str]:

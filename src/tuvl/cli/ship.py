@@ -22,12 +22,13 @@ from tuvl.project.layout import find_root
 from tuvl.project.loading import display_name
 from tuvl.settings import environment
 from tuvl.shipping import gates, provenance
-from tuvl.shipping.assemble import assemble, document_text, release_files, secrets_in
+from tuvl.shipping.assemble import assemble, document_text, release_files
+from tuvl.shipping.caveats import notes_of, warnings_of
 from tuvl.shipping.contents import Contents, collect
 from tuvl.shipping.gates import Gate
 from tuvl.shipping.output import RECORD, check_folder, recorded, write_release
 from tuvl.shipping.release import Release
-from tuvl.shipping.caveats import notes_of, warnings_of
+from tuvl.shipping.secrets import secrets_beside, secrets_in
 from tuvl.values import JsonObject, JsonValue, printable_lines
 
 ShipFormat = Literal["text", "json"]
@@ -62,11 +63,7 @@ def ship(options: ShipOptions) -> int:
         return STOPPED
     project = ProjectIndex(root)
     contents = collect(project, options.include)
-    secrets = list(secrets_in(contents))
-    if secrets:
-        for line in secrets:
-            _say(line)
-        _say("nothing is shipped: whoever has the bundle would have the secret")
+    if _stopped_by(secrets_in(contents)):
         return STOPPED
     release = assemble(project, contents, image=options.image)
     for note in notes_of(release):
@@ -78,10 +75,22 @@ def ship(options: ShipOptions) -> int:
         _say("nothing is shipped: with --strict warnings stop it")
         return STOPPED
     files, record = _written(release, contents, passed, root=root, strict=options.strict)
+    if _stopped_by(secrets_beside(files, release.file)):
+        return STOPPED
     write_release(folder, files, record)
     _say(f"{count(len(files), 'file')} written to {display_name(folder)}")
     built = _image(release, folder, wanted=options.build)
     return DONE if _deliver(options, release, folder, files, record) and built else STOPPED
+
+
+def _stopped_by(secrets: Iterator[str]) -> bool:
+    """Tell of secrets; returns whether there are any."""
+    found = list(secrets)
+    for line in found:
+        _say(line)
+    if found:
+        _say("nothing is shipped: whoever has the bundle would have the secret")
+    return bool(found)
 
 
 def _root(project: str | None) -> Path:
