@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.check.checking import check, messages, of, workflow
+from tuvl.analysis.envelope import envelope
+from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.check.finding import Report
 from tuvl.cli.validate import main
+from tuvl.project.index import ProjectIndex
 from tuvl.shipping.gates import check_gate
 
 EXITS = "max_iterations: END, budget_exceeded: END, error: END, aborted: END"
@@ -199,6 +202,17 @@ class TestInertBound:
         head = "limits: { max_context_bytes: 1000, max_tokens: 10000000 }"
         found = messages(agent(tmp_path, fields, head=head), "TV602")
         assert [text.split(":")[0] for text in found] == ["`limits.max_tokens"]
+
+    def test_figure_of_an_inert_limit_is_the_one_that_bounds_shows(self, tmp_path: Path) -> None:
+        """Attempts that fail count in both."""
+        fields = "max_output_tokens: 10, max_calls_per_turn: 1, max_iterations: 2, retry: { attempts: 3 }"
+        (told,) = messages(
+            agent(tmp_path, fields, head="limits: { max_context_bytes: 1000, max_tokens: 10000000 }"), "TV602"
+        )
+        project = ProjectIndex(tmp_path)
+        (document,) = project.named("Workflow").values()
+        total = envelope(WorkflowView(mapping(document.data)), project).proved.spend.total_tokens.value
+        assert f"all steps together use {total:,.0f} tokens at most" in told
 
     @pytest.mark.parametrize(
         "fields",
