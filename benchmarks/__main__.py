@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import command_line, engine, loop, streaming
+from benchmarks import command_line, durable, engine, loop, streaming
 from benchmarks.machine import machine
 from benchmarks.measure import RUNS, Figure
 
@@ -28,6 +28,7 @@ def main() -> int:
             "Monstrous files": command_line.monstrous(folder / "monstrous"),
             "Engine": [*engine.figures(folder / "engine"), *streaming.figures()],
             "Loop": loop.figures(),
+            "Durable runs": durable.figures(folder / "durable"),
         }
     text = report(groups)
     RESULTS.write_text(text, encoding="utf-8")

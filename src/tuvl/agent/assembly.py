@@ -1,6 +1,6 @@
 """One run of the loop, put together: the only place that knows which part goes where, for files and Python alike."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from tuvl.agent.asking import Asker, Sampling
@@ -107,6 +107,8 @@ class Assembly:
     ledger: Ledger
     clock: Clock
     emit: Callable[[EventBody], None]
+    steers: Callable[[], Awaitable[list[str]]] | None = None
+    """Gives what a run was told between turns; `None` takes it from the control."""
 
     def runner(self, model: ChatModel, *, summary_model: ChatModel | None = None) -> AgentStepRunner:
         """Return the loop around a model; another one may make the summaries.
@@ -143,6 +145,7 @@ class Assembly:
                 limits=settings.context_limits,
             ),
             overseer=self.ports.overseer,
+            steers=self.steers,
         )
         return runner
 

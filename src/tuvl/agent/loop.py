@@ -1,7 +1,7 @@
 """The bounded tool loop: `AgentStepRunner`."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
 from tuvl.agent.asking import Asker
@@ -39,6 +39,7 @@ class AgentStepRunner:
         emit: Callable[[EventBody], None],
         preparation: Preparation | None = None,
         overseer: Overseer | None = None,
+        steers: Callable[[], Awaitable[list[str]]] | None = None,
     ) -> None:
         self.asker = asker
         self.toolbox = toolbox
@@ -50,6 +51,7 @@ class AgentStepRunner:
         self.emit = emit
         self.preparation = preparation or Preparation()
         self.overseer = overseer
+        self.steers = steers or control.checkpoint
         self.turn = 0
         self.call_ids: set[str] = set()
         self.history: History | None = None
@@ -85,7 +87,7 @@ class AgentStepRunner:
         for self.turn in range(1, most + 1):
             if self.overseer is not None:
                 await self.overseer.before_turn(self.turn)
-            history.extend(map(steer_message, await self.control.checkpoint()))  # parks while paused
+            history.extend(map(steer_message, await self.steers()))  # parks while paused
             self.bounds.check_turn_start()
             with turn_span(self.ledger.transcript.step_id, self.turn) as opened:
                 ended = await self._turn(history, opened, last=self.turn == most)

@@ -7,6 +7,7 @@ from typing import Protocol, cast, runtime_checkable
 from tuvl.agent.guarded_model import ModelAround
 from tuvl.agent.ports import Audit, CompletionRecord, ConversationSink, SideAudit, SideCallRecord, ToolCallRecord
 from tuvl.agent.stored import RequestDigest
+from tuvl.control import RunControl
 from tuvl.errors import ModelError
 from tuvl.journal import Journal, RunJournal
 from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest
@@ -120,6 +121,30 @@ class OnceConversation:
     async def append(self, messages: Sequence[Message]) -> None:
         """Store a turn."""
         await once(self.journal, "conversation", lambda: self.inner.append(messages))
+
+
+def recorded_steers(control: RunControl, journal: Journal) -> Callable[[], Awaitable[list[str]]] | None:
+    """Return what gives a run what it was told, at the same turns when it goes on; `None` without a record."""
+    if not journal.keeps:
+        return None
+
+    async def steers() -> list[str]:
+        name = journal.numbered("steers")
+        kept = journal.known(name)
+        if kept is not None:
+            await control.park()
+            control.raise_if_aborted()
+            return [str(steer) for steer in cast(list[JsonValue], kept)]
+        told = await control.checkpoint()
+
+        async def said() -> JsonValue:
+            return list[JsonValue](told)
+
+        if told:
+            await journal.record(name, said)
+        return told
+
+    return steers
 
 
 def once_audit(audit: SideAudit | None, journal: Journal) -> Audit | None:

@@ -8,6 +8,7 @@ from tuvl.agent.exits import Exit
 from tuvl.agent.ledger import Ledger
 from tuvl.agent.outcome import OutcomeContract
 from tuvl.agent.prompt import autonomous_opening, completion_opening
+from tuvl.agent.recorded import recorded_steers
 from tuvl.agent.transcript import Transcript
 from tuvl.plan.model import AgentPlan
 from tuvl.steps.agent_gates import gates_of, masks_of
@@ -53,6 +54,7 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
         ledger=ledger,
         clock=services.clock,
         emit=emit,
+        steers=recorded_steers(services.control, services.journal),
     )
     runner = assembly.runner(parts.model(), summary_model=parts.summary_model())
     system, user = autonomous_opening(agent, scope.values, scope.public)
