@@ -15,7 +15,7 @@ from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.reach import NOBODY, Reach
 from tuvl.changes.renames import StepPairs
 
-MOST_GATES = 250_000
+MOST_GATES = 100_000
 """Gates times routes past which single gates are not looked at, only whether any person is asked."""
 _LONGEST = 8
 

@@ -5,10 +5,10 @@ it may be. What has the same words is the same; what cannot be decided is called
 """
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from tuvl.analysis.steps import items, mapping
 from tuvl.changes.schema_ask import refused
+from tuvl.changes.schema_change import Direction, SchemaChange
 from tuvl.changes.schema_place import (
     NOTES,
     NOTES_AND_VALUES,
@@ -29,39 +29,14 @@ from tuvl.changes.schema_place import (
 )
 from tuvl.changes.schema_simple import simplified
 from tuvl.changes.schema_values import Bound, allowed, bounds_of, types_in, without
-from tuvl.values import KeyPath, canonical
+from tuvl.values import canonical
+
+__all__ = ["Direction", "SchemaChange", "schema_changes"]
 
 MOST = 5_000
 """Pairs of schemas after which the rest is said to be undecided."""
 DEEPEST = 60
 """Schemas inside each other that are followed."""
-
-
-class Direction(StrEnum):
-    """What a difference does to the values that are taken."""
-
-    TIGHTER = "tighter"
-    LOOSER = "looser"
-    UNDECIDED = "undecided"
-    ADDED = "added"
-    """A new optional property where unknown ones were passed over: it only concerns who sent one of that name."""
-    NOTE = "note"
-    """Words for people and models; the same values are taken."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaChange:
-    """One difference. The paths say where it stands in each schema; `where` is the place in the value."""
-
-    direction: Direction
-    message: str
-    old_path: KeyPath
-    new_path: KeyPath
-    where: str
-    before: object = None
-    after: object = None
-    may: bool = False
-    """Whether it only may be so: other keywords beside it bear on the same values."""
 
 
 _UNION_LIMIT = 8
