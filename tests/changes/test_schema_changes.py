@@ -99,6 +99,11 @@ EQUAL: list[tuple[str, Any, Any]] = [
     ("objects merged", {"allOf": [obj(a=TEXT), obj(b=NUMBER)]}, obj(a=TEXT, b=NUMBER)),
     ("closed objects merged", {"allOf": [obj(a=TEXT, b=NUMBER), closed(a=TEXT)]}, closed(a=TEXT)),
     ("alternatives in another order", {"anyOf": [obj(a=TEXT), NUMBER]}, {"anyOf": [NUMBER, obj(a={"allOf": [TEXT]})]}),
+    (
+        "values beside a reference",
+        {"const": 1, "items": {"$ref": "#/$defs/a"}, "$defs": {"a": {}}},
+        {"enum": [1], "items": {"$ref": "#/$defs/a"}, "$defs": {"a": {}}},
+    ),
     ("every type", {}, {"type": ["string", "number", "boolean", "object", "array", "null"]}),
 ]
 

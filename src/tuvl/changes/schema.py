@@ -169,6 +169,8 @@ class _Comparison:
         lost = self._refused(one, new)
         won = self._refused(other, old)
         if lost is None or won is None:
+            if one is not None and other is not None and not without(one, other) and not without(other, one):
+                return False
             self._say(Direction.UNDECIDED, "the values that are taken", old.at("enum"), new.at(key), one, other)
             return True
         if lost:
