@@ -58,7 +58,7 @@ class Paused:
     def __init__(self, folder: Path, *words: str, **environ: str) -> None:
         self.folder = write(folder, PROJECT)
         self.process = subprocess.Popen(
-            command("run", "workflows/flow.yaml", *words),
+            command(*(words or ("run", "workflows/flow.yaml"))),
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -71,7 +71,8 @@ class Paused:
     def _listed(self) -> str:
         until = time.monotonic() + TIMEOUT_S
         while time.monotonic() < until and self.process.poll() is None:
-            runs = [each for each in live(self.folder) if each["state"] == "paused"]
+            pid = f":{self.process.pid}:"
+            runs = [each for each in live(self.folder) if each["state"] == "paused" and pid in each["owner"]]
             if runs:
                 return str(runs[0]["run_id"])
         raise AssertionError(f"no paused run came: {self.process.communicate()}")
@@ -139,6 +140,20 @@ def test_a_run_of_another_tenant_is_not_there(paused: Paused) -> None:
     assert done.returncode == 2
     assert f"there is no run {paused.id!r} on record" in done.stderr
     assert live(paused.folder, "--principal", "eve.yaml") == []
+
+
+def test_a_durable_run_that_was_paused_when_its_process_died_is_paused_when_it_goes_on(tmp_path: Path) -> None:
+    first = Paused(tmp_path, "run", "workflows/flow.yaml", "--durable")
+    first.process.kill()
+    first.process.communicate()
+    second = Paused(tmp_path, "resume", first.id)
+    assert second.id == first.id
+    assert tuvl("runs", "resume", first.id, "--wait", "--timeout", "30", cwd=tmp_path).returncode == 0
+    document, _ = second.ended()
+    assert document["status"] == "completed"
+    entries = json.loads(tuvl("runs", "trace", first.id, "--format", "json", cwd=tmp_path).stdout)
+    told = [(each["action"], each["source"]) for each in entries if each["type"] == "intervention"]
+    assert told == [("pause", "rule"), ("resume", "operator")]
 
 
 def test_the_run_of_a_process_that_was_killed_is_told_to_be_gone(paused: Paused) -> None:

@@ -131,11 +131,13 @@ def recorded_steers(control: RunControl, journal: Journal) -> Callable[[], Await
     async def steers() -> list[str]:
         name = journal.numbered("steers")
         kept = journal.known(name)
-        if kept is not None:
-            await control.park()
-            control.raise_if_aborted()
-            return [str(steer) for steer in cast(list[JsonValue], kept)]
         told = await control.checkpoint()
+        if kept is not None:
+            again = [str(steer) for steer in cast(list[JsonValue], kept)]
+            # A supervisor says it again in a run that goes on; what is new waits for a turn that is.
+            for steer in _without(told, again):
+                control.steer(steer)
+            return again
 
         async def said() -> JsonValue:
             return list[JsonValue](told)
@@ -145,6 +147,14 @@ def recorded_steers(control: RunControl, journal: Journal) -> Callable[[], Await
         return told
 
     return steers
+
+
+def _without(told: Sequence[str], again: Sequence[str]) -> list[str]:
+    left = list(told)
+    for steer in again:
+        if steer in left:
+            left.remove(steer)
+    return left
 
 
 def once_audit(audit: SideAudit | None, journal: Journal) -> Audit | None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.agent.ports import Overseer
+from tuvl.agent.recorded import once
 from tuvl.control import ControlSource, Intervention
 from tuvl.data.run_rows import InterventionRow
 from tuvl.plan.model import AgentPlan, ExecutionPlan
@@ -18,7 +20,7 @@ from tuvl.supervision.rules import Spoken, speaking
 from tuvl.supervision.watching import LoopWatch
 from tuvl.tools.result import Observation
 from tuvl.tools.toolbox import RequestedCall
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, JsonValue
 
 
 def oversight_of(plan: ExecutionPlan) -> "RunOversight | None":
@@ -59,6 +61,7 @@ class AgentOverseer:
         self._ledger = ledger
         self._control = scope.services.control
         self._watch = LoopWatch([tool.ref for tool in agent.tools], bounds.budgets)
+        self._journal = scope.services.journal
         self._unkept: list[InterventionRow] = []
         services, plan = scope.services, run.plan.judge
         self._judge = (
@@ -80,8 +83,7 @@ class AgentOverseer:
 
     async def before_turn(self, turn: int) -> None:
         """Let the rules speak, then ask the judge, when it is due."""
-        self._act([self._intervention(spoken) for spoken in self._speaking()])
-        await self._keep()
+        await self._act([self._intervention(spoken) for spoken in self._speaking()])
         if self._judge is not None and self._judge.is_due(self._iterations):
             await self._ask(self._judge)
 
@@ -91,8 +93,7 @@ class AgentOverseer:
         spoken = self._speaking(but="steer")
         self._watch.called(tool)
         if spoken:
-            self._act([self._intervention(each) for each in spoken])
-            await self._keep()
+            await self._act([self._intervention(each) for each in spoken])
 
     def turn_ended(self, calls: Sequence[RequestedCall], observations: Sequence[Observation]) -> None:
         """Count what the turn brought."""
@@ -117,8 +118,7 @@ class AgentOverseer:
         self._control.raise_if_aborted()
         objection = await judge.look(self._told())
         if objection is not None:
-            self._act([self._said(objection.action, "judge", judge.model.name, objection.reason)])
-            await self._keep()
+            await self._act([self._said(objection.action, "judge", judge.model.name, objection.reason)])
 
     def _told(self) -> JsonObject:
         """What the judge is told: counts, bounds and the names of the agent's tools, and nothing else."""
@@ -149,24 +149,42 @@ class AgentOverseer:
             iteration=self._iterations,
         )
 
-    def _act(self, interventions: Sequence[Intervention]) -> None:
-        """Step in, at once and all in one go."""
-        now = self._scope.services.clock.now()
-        for said in interventions:
-            message = self._run.plan.steer_message if said.action == "steer" else ""
-            if said.action == "abort":
-                message = f"aborted by the supervisor ({said.by}): {said.reason}"
-            self._ledger.intervened(said, message)
-            self._control.intervene(said, message)
-            self._unkept.append(InterventionRow.of(said, message, at=now))
+    async def _act(self, interventions: Sequence[Intervention]) -> None:
+        """Step in, at once and all in one go, and put it on record.
 
-    async def _keep(self) -> None:
-        """Put on record what was done. After an abort that waits for the end: it cancels what is in flight."""
-        if not self._control.aborted:
+        A durable run that goes on comes by here again. What it did before is told again, and steers are said again; a
+        pause that was ended is none any more.
+        """
+        pauses = [name for said in interventions if (name := self._step_in(said)) is not None]
+        # After an abort that waits for the end: it cancels what is in flight.
+        if interventions and not self._control.aborted:
             await self._write()
+        if pauses and self._journal.keeps:
+            await self._control.park()
+            self._control.raise_if_aborted()
+            for name in pauses:
+                await self._journal.record(name, _ended)
+
+    def _step_in(self, said: Intervention) -> str | None:
+        """Do one thing; returns the name under which the end of a pause is recorded."""
+        message = self._run.plan.steer_message if said.action == "steer" else ""
+        if said.action == "abort":
+            message = f"aborted by the supervisor ({said.by}): {said.reason}"
+        self._ledger.intervened(said, message)
+        self._unkept.append(InterventionRow.of(said, message, at=self._scope.services.clock.now()))
+        name = self._journal.numbered("pause") if said.action == "pause" else None
+        if name is None or self._journal.known(name) is None:
+            self._control.intervene(said, message)
+        return name
 
     async def _write(self) -> None:
         records = self._scope.services.records
         while self._unkept and records is not None:
-            await records.intervention(self._unkept[0])  # one that is written twice is kept once
+            row = self._unkept[0]
+            # One that is written twice is kept once; of a run that goes on it is not written again.
+            await once(self._journal, "intervention", partial(records.intervention, row))
             self._unkept.pop(0)
+
+
+async def _ended() -> JsonValue:
+    return True
