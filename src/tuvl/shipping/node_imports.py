@@ -1,8 +1,9 @@
 """Which packages the Python files of a project import, read from their syntax; nothing is imported."""
 
-import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+
+from tuvl.analysis.node_modules import modules
 
 _OWN = "tuvl"
 
@@ -13,21 +14,9 @@ def imported_modules(sources: Mapping[str, bytes], *, folder: str) -> tuple[str,
     `sources` are the files by path; what lies in `folder` is found by them under its own name, and does not count.
     """
     own = {_OWN, *(_first_name(path, folder) for path in sources)}
-    found = {module for raw in sources.values() for module in _modules(raw)}
+    found = {module for raw in sources.values() for module in modules(raw, relative=False)}
     return tuple(sorted(found - own - sys.stdlib_module_names))
 
 
 def _first_name(path: str, folder: str) -> str:
     return path.removeprefix(f"{folder}/").split("/")[0].removesuffix(".py")
-
-
-def _modules(raw: bytes) -> Iterator[str]:
-    try:
-        tree = ast.parse(raw)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return  # the checks tell of it
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.split(".")[0]
