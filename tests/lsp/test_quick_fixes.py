@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 from typing import Any
 
 from tests.support.editor import Editor, applied, editing
@@ -60,10 +62,19 @@ def test_finding_can_be_accepted_with_a_comment(editor: Editor, project: Path) -
     assert editor.codes(path) == []
 
 
-def test_error_that_keeps_a_file_from_running_cannot_be_accepted(editor: Editor, project: Path) -> None:
+@pytest.mark.parametrize(
+    ("code", "old", "new"),
+    [
+        ("TV201", "default: assess,", "default: nowhere_at_all,"),
+        ("TV401", "mode: autonomous", "mode: on_its_own_somehow"),
+    ],
+)
+def test_error_that_keeps_a_file_from_running_cannot_be_accepted(
+    editor: Editor, project: Path, code: str, old: str, new: str
+) -> None:
     path = workflow(project)
-    editor.open(path, path.read_text(encoding="utf-8").replace("default: assess,", "default: nowhere_at_all,"))
-    assert editor.actions(path, finding(editor, path, "TV201")) == []
+    editor.open(path, path.read_text(encoding="utf-8").replace(old, new))
+    assert editor.actions(path, finding(editor, path, code)) == []
 
 
 def test_comment_of_a_file_with_windows_line_ends_ends_like_its_lines(editor: Editor, project: Path) -> None:
