@@ -397,3 +397,14 @@ def test_plain_runs_and_checks_import_none_of_it(tmp_path, run, server):
             [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, check=True
         )
         assert done.stdout.rstrip().endswith("[]"), done.stdout
+
+
+def test_without_the_extra_one_line_says_what_to_install_and_nothing_is_left_behind(tmp_path):
+    make_project(tmp_path)
+    code = "import sys; sys.modules['dbos'] = None; from tuvl.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    words = ("run", "w", "--set", "origin=1", "--set", "case=x", "--durable", "--events", "none")
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'tuvl[durable]'" in done.stderr
+    assert not (tmp_path / ".tuvl" / "runs").exists()

@@ -42,6 +42,7 @@ class EmbeddedRuns:
         Raises `UsageError` when it cannot be kept; whatever `perform` raises passes through, and the run is as if it
         had never been begun when nothing of it was recorded.
         """
+        _require_backend()
         with self.files.held(run_id) as path:
             performance = _Performance(perform, (), again=False)
             backend = _backend(path, performance)
@@ -59,6 +60,7 @@ class EmbeddedRuns:
         """
         if not self.files.exists(run_id):
             raise UsageError(f"there is no durable run {run_id!r} in this project; see `tuvl runs list`")
+        _require_backend()
         with self.files.held(run_id) as path:
             performance = _Performance(perform, answers, again=True)
             backend = _backend(path, performance)
@@ -80,10 +82,9 @@ class EmbeddedRuns:
         """Return what is kept of a run, and leave it where it is; raises `UsageError` when there is no such run."""
         if not self.files.exists(run_id):
             raise UsageError(f"there is no durable run {run_id!r} in this project; see `tuvl runs list`")
-        try:
-            from tuvl.durable.backend import read  # it imports DBOS
-        except ImportError as error:
-            raise UsageError(f"{INSTALL} (no module {error.name!r})") from None
+        _require_backend()
+        from tuvl.durable.backend import read
+
         kept = read(str(self.files.database(run_id)), run_id)
         if kept is None:
             raise UsageError(f"run {run_id!r} was lost before it had begun; start it anew")
@@ -125,9 +126,15 @@ class _Performance:
         return Ended(document=self._result.to_json(), result=self._result, unused=bool(self._unused))
 
 
-def _backend(path: Path, performance: _Performance) -> "Backend":
+def _require_backend() -> None:
+    """Raise `UsageError` where the extra is not installed, before a file is made."""
     try:
-        from tuvl.durable.backend import Backend  # most runs are not durable, and its import takes a second
+        import tuvl.durable.backend  # noqa: F401 - most runs are not durable, and its import takes a second
     except ImportError as error:
         raise UsageError(f"{INSTALL} (no module {error.name!r})") from None
+
+
+def _backend(path: Path, performance: _Performance) -> "Backend":
+    from tuvl.durable.backend import Backend
+
     return Backend.on_file(str(path), performance)
