@@ -3,9 +3,9 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from typing import Any
 
 from tests.support.editor import Editor, applied, editing
 
