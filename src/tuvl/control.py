@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
 from tuvl.errors import StepError
+from tuvl.values import number_text
 
 
 class Aborted(StepError):
@@ -161,7 +162,7 @@ class RunControl:
                 async with asyncio.timeout(self._pause_max_s):
                     await self._running.wait()
             except TimeoutError:
-                self.abort(f"paused for more than {self._pause_max_s:g} s")
+                self.abort(f"paused for more than {number_text(self._pause_max_s)} s")
 
     def raise_if_aborted(self) -> None:
         """Raise `Aborted` when the run has been told to stop."""

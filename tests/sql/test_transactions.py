@@ -225,7 +225,8 @@ async def test_a_broken_session_ends_the_agent_under_any_policy(postgres_url: st
 
 
 async def test_a_database_that_cannot_be_reached_is_told_without_its_password(tmp_path: Path) -> None:
-    project = Records(tmp_path, Database("postgresql", f"postgresql://u:secret-word@/db?host={tmp_path}")).customers()
+    project = Records(tmp_path, Database("postgresql", "${DB}")).customers()
+    project.environ = {"DB": f"postgresql://u:secret-word@/db?host={tmp_path}"}
     project.steps(op("x", "list"))
     found, message = failure(await project.run())
     assert found == "database_unreachable"

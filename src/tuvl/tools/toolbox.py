@@ -28,7 +28,7 @@ from tuvl.tools.heartbeat import beating
 from tuvl.tools.result import Observation, failure_text, gated_failure, not_repeated, refused, result_text
 from tuvl.tools.schedule import run_in_order
 from tuvl.tools.tool import ArgValidation, ToolDispatch, ToolFailure, ToolOutcome, ToolPlan
-from tuvl.values import JsonObject, JsonValue, canonical, shorten, truncate
+from tuvl.values import JsonObject, JsonValue, canonical, number_text, shorten, truncate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,7 +359,8 @@ class Toolbox:
         except GuestCancelledError:
             return _failed("cancelled", f"tool {tool.ref!r} cancelled itself")
         except DeadlineExceededError:
-            message = f"tool {tool.ref!r} did not finish within {timeout_s:g} s; whether it had an effect is unknown"
+            within = f"within {number_text(timeout_s)} s"
+            message = f"tool {tool.ref!r} did not finish {within}; whether it had an effect is unknown"
             if tool.on_timeout == "fail":
                 raise StepError(message, type="tool_timeout", detail={"tool": tool.ref}) from None
             return _failed("timeout", message)
