@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_support import TIMEOUT_S, command, environment, tuvl, write
+from tests.cli.cli_support import command, environment, tuvl, write
+
+pytestmark = pytest.mark.timeout(400)
+"""Each test starts several processes, one after the other."""
+
+APPEARS_S = 120
+"""Longest wait for something that another process does."""
 
 FLOW = """\
 kind: Workflow
@@ -69,7 +75,7 @@ class Paused:
         self.id = self._listed()
 
     def _listed(self) -> str:
-        until = time.monotonic() + TIMEOUT_S
+        until = time.monotonic() + APPEARS_S
         while time.monotonic() < until and self.process.poll() is None:
             pid = f":{self.process.pid}:"
             runs = [each for each in live(self.folder) if each["state"] == "paused" and pid in each["owner"]]
@@ -79,7 +85,7 @@ class Paused:
 
     def ended(self) -> tuple[dict, str]:
         """The result document, and what stderr said."""
-        out, err = self.process.communicate(timeout=TIMEOUT_S)
+        out, err = self.process.communicate(timeout=APPEARS_S)
         return json.loads(out), err
 
 
@@ -159,7 +165,7 @@ def test_a_durable_run_that_was_paused_when_its_process_died_is_paused_when_it_g
 def test_the_run_of_a_process_that_was_killed_is_told_to_be_gone(paused: Paused) -> None:
     paused.process.send_signal(signal.SIGKILL)
     paused.process.communicate()
-    until = time.monotonic() + TIMEOUT_S
+    until = time.monotonic() + APPEARS_S
     while live(paused.folder)[0]["state"] != "gone" and time.monotonic() < until:
         pass
     done = tuvl("runs", "pause", paused.id, cwd=paused.folder)
