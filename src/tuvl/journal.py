@@ -89,7 +89,7 @@ class Journal(Protocol):
         ...
 
     def keep_state(self, name: str, value: JsonValue) -> None:
-        """Have the next row hold the state that something outside of the record is in; it is found again by its name."""
+        """Have the next row hold the state of something outside of the record; it is found again by its name."""
         ...
 
     async def record(

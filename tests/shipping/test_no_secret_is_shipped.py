@@ -34,7 +34,10 @@ SHIPPED = {
     ),
     "prose": ("artifacts/daily.md", f"{NEEDED['artifacts/daily.md']}\nUse {KEY}.\n"),
     "index of packages": ("requirements.txt", f"--index-url https://user:{PASSWORD}@packages.example.org/simple\n"),
-    "index with a token": ("requirements.txt", f"--extra-index-url https://{'q7Rt2Lm9Xw4Kp8Vn3Yb6'}@packages.shop.org/\n"),
+    "index with a token": (
+        "requirements.txt",
+        f"--extra-index-url https://{'q7Rt2Lm9Xw4Kp8Vn3Yb6'}@packages.shop.org/\n",
+    ),
     "address of a database": ("nodes/prices.py", f'{NODES}URL = "postgresql://app:{PASSWORD}@db.shop.org/prod"\n'),
     "key of a cloud": ("nodes/prices.py", f'{NODES}AWS_SECRET_ACCESS_KEY = "{CLOUD}"\n'),
     "key of a cloud by another name": ("nodes/prices.py", f'{NODES}session(aws, "{CLOUD}")\n'),

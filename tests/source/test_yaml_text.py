@@ -10,7 +10,9 @@ from tuvl.values import JsonValue
 
 _TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=("Cs",))),
-    st.lists(st.sampled_from(["", " ", "a", "  b", "c ", "- d", "# e", "f: g", "\t", "|", "---", "..."])).map("\n".join),
+    st.lists(st.sampled_from(["", " ", "a", "  b", "c ", "- d", "# e", "f: g", "\t", "|", "---", "..."])).map(
+        "\n".join
+    ),
 )
 _VALUES: st.SearchStrategy[JsonValue] = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), _TEXTS),

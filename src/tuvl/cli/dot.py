@@ -48,7 +48,7 @@ def _grouped(picture: Picture, notes: Mapping[str, Note]) -> Iterator[str]:
     for owner, nodes in held.items():
         yield f"  subgraph cluster_{owner} {{"
         # Statements of their own: DOT takes commas in brackets alone.
-        yield f'    label={_quote(f"at the side of {names[owner]}")}'
+        yield f"    label={_quote(f'at the side of {names[owner]}')}"
         yield '    color="#cbd5e1"'
         yield from (f"    {_node(node, notes)}" for node in nodes)
         yield "  }"

@@ -66,9 +66,7 @@ class AgentParts:
             meter=self.bounds.meter,
         )
         raw = services.model_for(plan)
-        model = calls.around(
-            raw, observer=self._observer(plan.name), reservation=self._reservation(plan.name)
-        )
+        model = calls.around(raw, observer=self._observer(plan.name), reservation=self._reservation(plan.name))
         return recorded_model(model, services.journal, f"turn.{plan.name}", raw=raw)
 
     def summary_model(self) -> ChatModel | None:
