@@ -129,6 +129,7 @@ def test_version_imports_next_to_nothing(project: Path) -> None:
         "tuvl.__main__",
         "tuvl.cli",
         "tuvl.cli.streams",
+        "tuvl.interrupted",
         "tuvl.node",
     }
     assert {"yaml", "pathlib", "typer"} & modules == set()
