@@ -28,7 +28,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["graph", "greet", "--out", "x"], "tuvl graph: `tuvl graph` has no option '--out'; did you mean '--output'?"),
         (["runs", "show", "--fromat", "x"], "tuvl runs show: `tuvl runs show` has no option '--fromat'"),
         (["runs", "show"], "tuvl runs show: missing argument 'RUN'; `tuvl runs show --help` says more"),
-        (["rum"], "tuvl: no such command 'rum'. Did you mean 'run'?"),
+        (["rum"], "tuvl: no such command 'rum'. Did you mean 'run', 'resume'?"),
         (["run", "greet", "--out", "x"], "tuvl run: `tuvl run` has no option '--out'; did you mean '--output'?"),
         (["run", "workflows"], "'workflows' is a folder; name a workflow file, e.g. workflows/NAME.yaml"),
         (["run", "."], "'.' is a folder; name a workflow file, e.g. workflows/NAME.yaml"),

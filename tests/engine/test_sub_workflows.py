@@ -276,8 +276,8 @@ async def test_tokens_spent_in_a_tool_count_against_the_agent_that_called_it(tmp
 
 
 async def test_what_keeps_the_inner_workflow_from_running_keeps_the_outer_one(tmp_path):
-    subject = project(tmp_path, DOUBLE, durable=True)
-    with pytest.raises(ConfigError, match=r"workflow 'inner': `spec\.durable` is not available"):
+    subject = project(tmp_path, DOUBLE + "\n- { id: more, kind: Functional, runner: nowhere }")
+    with pytest.raises(ConfigError, match=r"inner\.yaml: line 6: runner 'nowhere'"):
         await subject.run({"n": 1})
 
 
