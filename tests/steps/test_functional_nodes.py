@@ -132,10 +132,10 @@ async def test_context_variables_reach_the_node(tmp_path):
 
         @node("it")
         def it(ctx):
-            return {var.name: value for var, value in contextvars.copy_context().items() if var.name == "trace_id"}
+            return {var.name: value for var, value in contextvars.copy_context().items() if var.name == "of_this_test"}
     """
-    contextvars.ContextVar[str]("trace_id").set("t-1")
-    assert (await project(tmp_path, source).run()).context == {"trace_id": "t-1"}
+    contextvars.ContextVar[str]("of_this_test").set("t-1")
+    assert (await project(tmp_path, source).run()).context == {"of_this_test": "t-1"}
 
 
 @pytest.mark.parametrize(
