@@ -19,15 +19,15 @@ def call(url: str, **http: object) -> dict:
 
 
 def unauthorised(origin: str) -> dict:
-    return call(f"{origin}/orders?api_key={KEY}")
+    return call(f"{origin}/orders?api_key={{{{ key }}}}")
 
 
 def unknown_host(origin: str) -> dict:
-    return call(f"http://nobody.invalid/orders?api_key={KEY}")
+    return call(f"http://nobody.invalid/orders?api_key={{{{ key }}}}")
 
 
 def refused_connection(origin: str) -> dict:
-    return call(f"http://127.0.0.1:1/orders?api_key={KEY}", headers={"x-api-key": "{{ key }}"})
+    return call(f"http://127.0.0.1:1/orders?api_key={{{{ key }}}}", headers={"x-api-key": "{{ key }}"})
 
 
 def bad_header(origin: str) -> dict:
