@@ -23,11 +23,11 @@ def unauthorised(origin: str) -> dict:
 
 
 def unknown_host(origin: str) -> dict:
-    return call(f"http://nobody.invalid/orders?api_key={{{{ key }}}}")
+    return call("http://nobody.invalid/orders?api_key={{ key }}")
 
 
 def refused_connection(origin: str) -> dict:
-    return call(f"http://127.0.0.1:1/orders?api_key={{{{ key }}}}", headers={"x-api-key": "{{ key }}"})
+    return call("http://127.0.0.1:1/orders?api_key={{ key }}", headers={"x-api-key": "{{ key }}"})
 
 
 def bad_header(origin: str) -> dict:
