@@ -1,6 +1,7 @@
 """`# tuvl: ignore[CODE] reason`: comments that hide a finding on their line or the next."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -47,7 +48,14 @@ def suppressions(text: str) -> tuple[Suppression, ...]:
     if not found:
         return ()
     taken = list(_scalars(text))
-    return tuple(comment for place, comment in found if not any(start <= place < end for start, end in taken))
+    starts = [start for start, _ in taken]
+    return tuple(comment for place, comment in found if not _inside(place, starts, taken))
+
+
+def _inside(place: Position, starts: list[Position], taken: list[Range]) -> bool:
+    """Whether a place is in one of the scalars, which come in order and apart from each other."""
+    before = bisect_right(starts, place)
+    return before > 0 and place < taken[before - 1].end
 
 
 def _following(lines: list[str]) -> list[int]:
