@@ -90,7 +90,8 @@ def shared_server(meeting_place: Path) -> Iterator[Server]:
                 _write(note, server, users)
             else:
                 note.unlink(missing_ok=True)
-                server.stop()
+                if (server.folder / "data" / "postmaster.pid").exists():
+                    server.stop()
                 shutil.rmtree(server.folder, ignore_errors=True)
 
 
