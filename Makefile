@@ -18,7 +18,7 @@ help: ## say what there is
 demo: $(VENV)/.runtime ## validate and test the example and run three tickets, offline
 	@$(BIN)/python -m demo.run_demo
 
-test: $(VENV)/.dev $(VENV)/.node ## run every test
+test: $(VENV)/.dev $(VENV)/.node $(VENV)/.browser ## run every test
 	@$(BIN)/pytest -n auto $(PYTEST_FLAGS)
 
 soak: $(VENV)/.dev ## run the long tests: a crash before and after every row of a record
@@ -74,6 +74,10 @@ $(VENV)/.runtime: pyproject.toml $(PINS) requirements/install.sh
 # Servers from npm that the tests run against. Without npm those tests fail, and say what is missing.
 $(VENV)/.node: tests/support/node/package.json tests/support/node/package-lock.json $(VENV)/.dev
 	@VENV=$(VENV) requirements/install_node.sh
+
+# A browser for the tests of the run pages. Without one those tests fail, and say what is missing.
+$(VENV)/.browser: requirements/install_browser.sh $(VENV)/.dev
+	@VENV=$(VENV) requirements/install_browser.sh
 
 $(VENV)/.dev: pyproject.toml $(PINS) requirements/install.sh
 	@echo "installing tuvl and its development tools into $(VENV)"

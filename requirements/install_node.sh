@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install the MCP servers from npm that the tests run against into the virtual environment.
+# Install what the tests run against from npm, MCP servers and a checker of accessibility, into the virtual environment.
 #
 # VENV names the folder (.venv). Without npm nothing is installed, and the tests that need the servers say so.
 set -euo pipefail
