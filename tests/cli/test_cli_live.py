@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from tuvl.cli.live import JsonLines, LiveStatus, PlainLines, Silence, view_for
-from tuvl.cli.progress import Progress
 from tuvl.cli.wording import cost, count, reason, seconds, summary
+from tuvl.events.progress import Progress
 from tuvl.events.types import (
     AgentEnded,
     Event,

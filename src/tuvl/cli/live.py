@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol, TextIO
 
-from tuvl.cli.progress import Progress
 from tuvl.cli.spoken import SpokenLines
 from tuvl.cli.streams import number_of, write_some
 from tuvl.cli.wording import count, missed_line, step_line
+from tuvl.events.progress import Progress
 from tuvl.events.serialize import to_wire
 from tuvl.events.sink import BatchSink
 from tuvl.events.types import Event, Iteration, RunFinished, StepFinished

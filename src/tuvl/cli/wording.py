@@ -1,30 +1,10 @@
-"""How durations, money, counts and the ends of runs are worded for people."""
+"""How the ends of steps and of runs are worded on a terminal; `seconds`, `cost` and `count` come along."""
 
 from tuvl.events.types import RunFinished, StepFinished
 from tuvl.values import JsonObject, JsonValue, printable
-
-
-def seconds(value: float) -> str:
-    """Write a duration the way people say it: `<1 ms`, `12 ms`, `4.2 s`, `3 min 05 s`."""
-    # The bounds are those of the rounded figure: never `1000 ms`, never `60.0 s`.
-    if value < 0.9995:
-        return f"{value * 1000:.0f} ms" if value >= 0.0005 else "<1 ms"
-    if value < 59.95:
-        return f"{value:.1f} s"
-    minutes, rest = divmod(round(value), 60)
-    return f"{minutes} min {rest:02d} s"
-
-
-def cost(usd: float | None) -> str:
-    """Write dollars with as many digits as they need; an unknown cost is said to be unknown."""
-    if usd is None:
-        return "cost unknown"
-    return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
-
-
-def count(number: int, noun: str) -> str:
-    """Write `1 turn`, `2 turns`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+from tuvl.wording import cost as cost
+from tuvl.wording import count as count
+from tuvl.wording import seconds as seconds
 
 
 def step_line(step: str, body: StepFinished, *, turns: int, tool_calls: int) -> str:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TypeAlias, assert_never
 
-from tuvl.cli.wording import cost, count, seconds
 from tuvl.events.types import (
     AgentEnded,
     ApprovalDecided,
@@ -27,6 +26,7 @@ from tuvl.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from tuvl.wording import cost, count, seconds
 
 AgentEvent: TypeAlias = (
     ModelCallStarted
@@ -179,17 +179,3 @@ class Progress:
         if self.tokens:
             parts += [count(self.tokens, "token"), cost(self.cost_usd)]
         return parts
-
-
-def _doing(body: ApprovalRequested | TextDelta | ToolCallDelta | StreamReset) -> str:
-    match body:
-        case ApprovalRequested():
-            return f"waiting for approval of {body.tool}"
-        case TextDelta():
-            return "writing"
-        case ToolCallDelta():
-            return f"asking for {body.tool}"
-        case StreamReset():
-            return "thinking"
-        case _:
-            assert_never(body)
