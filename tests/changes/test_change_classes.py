@@ -175,6 +175,16 @@ CASES: list[tuple[str, str, str, str]] = [
     ("llms/small.yaml", "model: gpt", "model: gpt-2", "model-changed"),
     ("llms/small.yaml", "max_tokens: 100", "max_tokens: 200", "bound-raised"),
     ("llms/small.yaml", "input_per_mtok: 1", "input_per_mtok: 3", "price-changed"),
+    ("llms/small.yaml", "input_per_mtok: 1", "input_per_mtok: 0.9", "price-lowered"),
+    ("llms/small.yaml", "output_per_mtok: 2", "output_per_mtok: 0", "price-lowered"),
+    ("llms/small.yaml", "per_mtok: 2 }", "per_mtok: 2, cached_input_per_mtok: 0.1 }", "price-lowered"),
+    (
+        "llms/small.yaml",
+        "input_per_mtok: 1, output_per_mtok: 2",
+        "input_per_mtok: 9, output_per_mtok: 1",
+        "price-lowered",
+    ),
+    ("llms/small.yaml", ", price: { input_per_mtok: 1, output_per_mtok: 2 }", "", "price-lowered"),
     ("llms/small.yaml", "${KEY}", "${OTHER}", "credential-changed"),
     ("llms/small.yaml", "model: gpt", "model: gpt, api_base: https://else.example", "provider-moved"),
     ("nodes/count.py", 'effects="read"', 'effects="write"', "write-added"),
@@ -221,7 +231,7 @@ def test_change_has_its_name_and_concerns_the_workflow(
 
 DIRECTED = [case for case in CASES if case[3] not in ("data-model-added", "outcome-renamed", "workflow-renamed")]
 NO_DIRECTION = {"model-beyond-policy", "host-added", "provider-moved", "approval-weakened", "workflow-added"}
-NO_DIRECTION |= {"operation-changed", "store-moved"}
+NO_DIRECTION |= {"operation-changed", "store-moved", "price-lowered"}
 
 
 @pytest.mark.parametrize(

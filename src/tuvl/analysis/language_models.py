@@ -31,6 +31,8 @@ class ModelFacts:
     """Whether the file says which model it is; one named by a variable is not."""
     input_price: float | None = None
     output_price: float | None = None
+    cached_input_price: float | None = None
+    """What an input token costs that the provider had cached; as much as another one where nothing is said of it."""
     highest_input_price: float | None = None
     highest_output_price: float | None = None
     max_output: int | None = None
@@ -75,7 +77,11 @@ def model_facts(name: object, project: Surroundings, lookup: Lookup = table_entr
     preset = project.preset(name)
     if preset is None:
         return ModelFacts(name=name, found=False)
-    spec = spec_of(mapping(preset.data))
+    return preset_facts(name, spec_of(mapping(preset.data)), lookup)
+
+
+def preset_facts(name: str, spec: Mapping[str, Any], lookup: Lookup = table_entry) -> ModelFacts:
+    """Find what the `spec:` of a preset says of its model, and what the table says where the preset is silent."""
     provider, model = text(spec.get("provider")) or "", text(spec.get("model")) or ""
     if provider in _OWN_LANES:
         return _declared(ModelFacts(name=name), spec)
@@ -93,6 +99,7 @@ def _listed(name: str, model: str, lookup: Lookup, spec: Mapping[str, Any]) -> M
             name=name,
             input_price=entry.input_cost,
             output_price=entry.output_cost,
+            cached_input_price=entry.input_cost if entry.cached_input_cost is None else entry.cached_input_cost,
             highest_input_price=entry.highest_input_cost,
             highest_output_price=entry.highest_output_cost,
             max_output=entry.max_output_tokens,
@@ -132,11 +139,13 @@ def _with_price(facts: ModelFacts, price: Mapping[str, Any]) -> ModelFacts:
     )
     if inputs is None or outputs is None:
         return facts
-    cached = positive(price.get("cached_input_per_mtok"), zero=True) or 0.0
+    cached = positive(price.get("cached_input_per_mtok"), zero=True)
+    cached = inputs if cached is None else cached
     return replace(
         facts,
         input_price=inputs / 1e6,
         output_price=outputs / 1e6,
+        cached_input_price=cached / 1e6,
         highest_input_price=max(inputs, cached) / 1e6,
         highest_output_price=outputs / 1e6,
         price_source=f"price of model {facts.name!r}",

@@ -98,6 +98,7 @@ CODES: dict[str, Code] = {
         quota_removed="a quota is no longer asked",
         bound_raised="a bound is higher",
         bound_removed="a bound is gone",
+        price_lowered="a token counts for less, or its price is no longer known, or known now",
         parameters_loosened="a tool takes arguments that it refused, or may",
         arguments_unchecked="arguments of tools are held against their schema less strictly",
         result_loosened="a result that was refused is accepted, or may be",

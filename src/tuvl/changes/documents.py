@@ -10,6 +10,7 @@ from tuvl.changes.differences import compare_directed
 from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.node_code import code_of
 from tuvl.changes.policy import Location
+from tuvl.changes.prices import compare_prices
 from tuvl.changes.site import Doc, Side
 from tuvl.changes.walk import Walk, object_node
 from tuvl.errors import UsageError
@@ -36,6 +37,7 @@ def compare_documents(old: Doc, new: Doc) -> Findings:
         _body(findings, old, new)
     elif kind == "AgentModel":
         _script(findings, old, new)
+        compare_prices(findings, old, new)
     elif kind == "DataSource":
         _connection(findings, old, new)
     return findings

@@ -319,7 +319,7 @@ _MODELS: Mapping[str, Mapping[str, Policy]] = {
         "max_tokens": _CAP,
         "timeout": _CAP,
         "context_window": Says("model-settings-changed"),
-        "price": Says("price-changed"),
+        "price": Elsewhere("prices"),
         "extra": Mapped("model-settings-changed"),
         "script": Elsewhere("documents"),
         "replies": Says("model-changed"),
