@@ -3,12 +3,13 @@
 import asyncio
 from pathlib import Path
 
-from tuvl.cli.durable import Started, defined, last_definition, rehearse
 from tuvl.cli.output import json_document
 from tuvl.cli.streams import stdout_set_aside, write_stdout
 from tuvl.cli.workflow_file import locate
 from tuvl.durable.embedded import EmbeddedRuns
 from tuvl.errors import UsageError
+from tuvl.hosting.performing import rehearse
+from tuvl.hosting.started import Started, defined, last_definition
 from tuvl.project.layout import find_root
 from tuvl.values import JsonObject
 

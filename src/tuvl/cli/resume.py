@@ -8,7 +8,6 @@ from pathlib import Path
 from uuid import uuid4
 
 from tuvl.analysis.steps import mapping
-from tuvl.cli.durable import DEFINITION, Started, defined, keep_definition, last_definition, performed, rehearse
 from tuvl.cli.execution import hand_over, let_be_controlled, view_for_mode
 from tuvl.cli.inputs import read_bytes, read_principal
 from tuvl.cli.live import View
@@ -24,6 +23,8 @@ from tuvl.durable.record import Answer, DurableJournal, Outcome
 from tuvl.engine.result import EXIT_CODES, RunResult, Status
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
+from tuvl.hosting.performing import performed, rehearse
+from tuvl.hosting.started import DEFINITION, Started, defined, keep_definition, last_definition
 from tuvl.journal import Work
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
