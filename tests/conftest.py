@@ -1,10 +1,17 @@
-"""What every test run shares: the switch that makes a skipped test a failure."""
+"""What every test run shares: the switch that makes a skipped test a failure, a folder of its own, and PostgreSQL."""
+
+from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.support.postgres import Server
 
 # CI draws the same examples each time: a gate must not open and close by chance. Developers draw new ones.
 settings.register_profile("ci", derandomize=True)
@@ -18,6 +25,35 @@ def no_reports_of_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def meeting_place(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Return a folder that all processes of this test run know, and no other run does.
+
+    Its other runs leave it alone: pytest deletes old folders, but none whose run is still going on.
+    """
+    base = tmp_path_factory.getbasetemp()
+    return base if worker_id == "master" else base.parent
+
+
+@pytest.fixture(scope="session")
+def postgres(meeting_place: Path) -> Iterator[Server]:
+    """Run PostgreSQL, once for all processes of this test run.
+
+    Ask for it by name and never import it: a fixture that a second `conftest.py` imports is set up a second time.
+    """
+    from tests.support.postgres import shared_server  # only where a test asks for it
+
+    with shared_server(meeting_place) as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: Server) -> Iterator[str]:
+    """Make an empty PostgreSQL database for one test."""
+    with postgres.database() as url:
+        yield url
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -81,17 +81,14 @@ def shared_server(meeting_place: Path) -> Iterator[Server]:
         yield server
     finally:
         with _alone(meeting_place):
-            # One process may have joined more than once; and where pytest has cleaned up, nobody else is left.
-            known = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {"users": []}
-            users = _alive(known["users"])
-            if os.getpid() in users:
-                users.remove(os.getpid())
+            users = _alive(json.loads(note.read_text(encoding="utf-8"))["users"])
+            # One entry for each time that a process joined: whoever joined twice leaves twice.
+            users.remove(os.getpid())
             if users:
                 _write(note, server, users)
             else:
-                note.unlink(missing_ok=True)
-                if (server.folder / "data" / "postmaster.pid").exists():
-                    server.stop()
+                note.unlink()
+                server.stop()
                 shutil.rmtree(server.folder, ignore_errors=True)
 
 
