@@ -20,7 +20,9 @@ def test_sleeps(): pass
 def run(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     (folder / "conftest.py").write_text(CONFTEST.read_text(encoding="utf-8"), encoding="utf-8")
     (folder / "test_it.py").write_text(ONE_OF_EACH, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(folder), *flags, "test_it.py"]
+    # With a folder of its own: else pytest, on its way out, deletes what it kept of the runs before this one.
+    kept = ["--basetemp", str(folder / "kept"), "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(folder), *kept, *flags, "test_it.py"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100, check=False)
 
 
