@@ -14,10 +14,11 @@ from tuvl.control import RunControl
 from tuvl.data.run_records import RunRecords, StoreAccess
 from tuvl.data.run_rows import RunRow
 from tuvl.data.sessions import DataAccess, RunData
-from tuvl.engine.keeping import keeps_records, kept
+from tuvl.engine.keeping import keeps_records, kept, leaves
 from tuvl.engine.masking import masked
 from tuvl.engine.result import RunResult
 from tuvl.engine.run import RunPorts, run_plan
+from tuvl.engine.telling import tell_by_record
 from tuvl.errors import UsageError
 from tuvl.events.fanout import Fanout
 from tuvl.events.sink import Sink
@@ -110,16 +111,18 @@ class Engine:
         trace: bool = False,
         approvals: Approvals | None = None,
         journal: RunJournal | None = None,
+        on_record: bool = False,
     ) -> RunResult:
         """Run a plan once, to its end. Without `approvals`, every tool call that needs one is refused.
 
-        With a `journal` the run is durable: what is recorded there is not done again, and the run is on record.
+        With a `journal` the run is durable: what is recorded there is not done again, and the run is on record. With
+        `on_record` a run that is not durable is on record, too, from its beginning.
 
         Raises `ConfigError`, `UsageError` or `InputError` when the run cannot begin; every later fault is in the
         result. Cancelling the call stops the run; `control.abort()` stops it with a result.
         """
         rehearses = journal is not None and journal.rehearses
-        wanted = not rehearses and (journal is not None or keeps_records(plan))
+        wanted = not rehearses and (on_record or journal is not None or keeps_records(plan))
         if wanted:
             await self._store.ready()
         recorder = Recorder(self._record) if self._record is not None else None
@@ -132,8 +135,8 @@ class Engine:
         run_id, principal = run_id or uuid4().hex, principal or Principal()
         data = RunData(self._data)
         records = self._records(plan, run_id, principal, data)
-        if journal is not None and not rehearses:
-            await records.open(again=journal.begun)
+        if not rehearses and (on_record or journal is not None):
+            await records.open(again=journal is not None and journal.begun)
         servers = McpPool(environ=self._environ, http=self._http)
         ports = RunPorts(
             settings=self._settings,
@@ -154,14 +157,23 @@ class Engine:
             oversight_of=_oversight_of,
             journal=NO_JOURNAL if journal is None else journal,
         )
+        if journal is not None and not rehearses:
+            tell_by_record(journal, ports.control)
         elapsed_s = 0.0 if journal is None else journal.elapsed_s
         try:
             with noting() as left, self._registered(plan, run_id, ports.control, principal):
                 result = await run_plan(
                     plan, input, ports, run_id=run_id, timeout_s=timeout_s, elapsed_s=elapsed_s, trace=trace
                 )
-            result = replace(result, warnings=(*result.warnings, *left))
-            result = await kept(masked(result, data.secure), records, wanted=wanted)
+            result = masked(replace(result, warnings=(*result.warnings, *left)), data.secure)
+            if leaves(result):
+                records.leave()
+            else:
+                result = await kept(result, records, wanted=wanted)
+        except asyncio.CancelledError:
+            if journal is not None:
+                records.leave()  # cut off, not ended: it goes on from its record
+            raise
         finally:
             await servers.aclose()
             await records.interrupted()

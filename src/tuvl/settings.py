@@ -1,8 +1,9 @@
 """Environment → frozen `Settings`; the only reader of `os.environ`."""
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, cast, get_args
 
 from tuvl.errors import ConfigError
@@ -12,6 +13,20 @@ DATABASE_SCHEMES = ("sqlite", "sqlite+aiosqlite", "postgres", "postgresql", "pos
 
 LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JwtSettings:
+    """Who may sign JSON Web Tokens for the server's API, and what they have to say."""
+
+    jwks: str
+    """URL or file of the signer's public keys."""
+    issuer: str
+    audience: str
+    leeway_s: float = 30.0
+    """How far the clocks of signer and server may be apart."""
+    tenant_claim: str = "tenant"
+    groups_claim: str = "groups"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +50,10 @@ class Settings:
     """From which level on; `info` where only the format is set."""
     otlp_endpoint: str | None = None
     """Where spans and counters go, over OTLP; `None` is nowhere. Not one of ours: OpenTelemetry's own variable."""
+    jwt: JwtSettings | None = None
+    """Whose tokens the server takes besides its own; `None` is nobody's."""
+    server_secret: str | None = field(default=None, repr=False)
+    """What the sessions of browsers are signed with; without it, each process of the server has a secret of its own."""
 
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
@@ -50,6 +69,8 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         log_format=cast(LogFormat | None, _optional(source, "TUVL_LOG_FORMAT", get_args(LogFormat))),
         log_level=cast(LogLevel | None, _optional(source, "TUVL_LOG_LEVEL", get_args(LogLevel))),
         otlp_endpoint=_otlp_endpoint(source),
+        jwt=_jwt(source),
+        server_secret=_server_secret(source),
     )
 
 
@@ -91,6 +112,43 @@ def _redis_url(source: Mapping[str, str]) -> str | None:
         # The value is not shown: it may hold a password.
         raise ConfigError(f"{name} is no URL of a Redis; unset it or set e.g. {name}=redis://localhost:6379/0")
     return text or None
+
+
+def _jwt(source: Mapping[str, str]) -> JwtSettings | None:
+    jwks = source.get("TUVL_JWT_JWKS", "").strip()
+    said = {name: source.get(f"TUVL_JWT_{name}", "").strip() for name in ("ISSUER", "AUDIENCE")}
+    if not jwks:
+        if any(said.values()):
+            raise ConfigError("TUVL_JWT_JWKS is not set, and other TUVL_JWT_ variables are; set the URL of the keys")
+        return None
+    if jwks.startswith("http://") and not _LOCAL_URL.match(jwks):
+        raise ConfigError(
+            "TUVL_JWT_JWKS must be an https:// URL or a file: whoever changes the keys on their way is in"
+        )
+    for name, value in said.items():
+        if not value:
+            raise ConfigError(f"TUVL_JWT_{name} is not set, and TUVL_JWT_JWKS is; tokens of others would be taken")
+    return JwtSettings(
+        jwks=jwks,
+        issuer=said["ISSUER"],
+        audience=said["AUDIENCE"],
+        leeway_s=_seconds(source, "TUVL_JWT_LEEWAY_S", 30.0),
+        tenant_claim=source.get("TUVL_JWT_TENANT_CLAIM", "").strip() or "tenant",
+        groups_claim=source.get("TUVL_JWT_GROUPS_CLAIM", "").strip() or "groups",
+    )
+
+
+_LOCAL_URL = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/|$)")
+
+
+def _server_secret(source: Mapping[str, str]) -> str | None:
+    text = source.get("TUVL_SERVER_SECRET", "").strip()
+    if text and len(text) < _SHORTEST_SECRET:
+        raise ConfigError(f"TUVL_SERVER_SECRET is shorter than {_SHORTEST_SECRET} characters; set a long random one")
+    return text or None
+
+
+_SHORTEST_SECRET = 32
 
 
 def _otlp_endpoint(source: Mapping[str, str]) -> str | None:

@@ -34,11 +34,14 @@ from tuvl.cli.resume_app import APPROVE_EXAMPLES, CANCEL_EXAMPLE, REPLAY_EXAMPLE
 from tuvl.cli.resume_app import EXAMPLES as RESUME_EXAMPLES
 from tuvl.cli.runs_app import runs
 from tuvl.cli.runs_control_app import add_to
+from tuvl.cli.serve_app import EXAMPLES as SERVE_EXAMPLES
+from tuvl.cli.serve_app import serve
 from tuvl.cli.ship_app import EXAMPLES as SHIP_EXAMPLES
 from tuvl.cli.ship_app import ship
 from tuvl.cli.streams import cannot_write
 from tuvl.cli.test_app import EXAMPLES as TEST_EXAMPLES
 from tuvl.cli.test_app import run_scenarios
+from tuvl.cli.token_app import token
 from tuvl.errors import OutputError, TuvlError
 from tuvl.values import printable_lines
 
@@ -398,6 +401,8 @@ def schema(
 
 add_to(runs)
 app.add_typer(runs, name="runs")
+app.add_typer(token, name="token")
+app.command(name="serve", epilog=_block("Examples:", *SERVE_EXAMPLES))(serve)
 app.command(name="graph", epilog=_block("Examples:", *GRAPH_EXAMPLES))(graph)
 app.command(name="bounds", epilog=_block("Examples:", *BOUNDS_EXAMPLES))(bounds)
 app.command(name="diff", epilog=_block("Examples:", *DIFF_EXAMPLES))(diff)

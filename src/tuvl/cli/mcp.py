@@ -126,6 +126,7 @@ def _passes(document: Document, project: ProjectIndex) -> bool:
 
 async def _serve(catalogue: Catalogue, options: McpOptions) -> None:
     try:
+        from tuvl import listening as ports
         from tuvl.mcp import serving
     except ModuleNotFoundError as error:
         raise ConfigError(
@@ -141,8 +142,8 @@ async def _serve(catalogue: Catalogue, options: McpOptions) -> None:
             _say(f"serving {offered} over stdio, {caller}")
             await serving.serve_stdio(catalogue, name=name, stop=stop)
             return
-        listening = serving.bind(options.host, options.port)
-        if not serving.is_loopback(options.host):
+        listening = ports.bind(options.host, options.port)
+        if not ports.is_loopback(options.host):
             _say(f"warning: whoever reaches {options.host!r} can call these tools, {caller}")
         _say(f"serving {offered} at {serving.address_of(listening)}, {caller}")
         await serving.serve_http(catalogue, name=name, stop=stop, listening=listening)

@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, Table, func, insert, or_, select, text, true, update
+from sqlalchemy import ColumnElement, Row, Select, Table, func, insert, literal, or_, select, text, true, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tuvl.data.access_store import AccessStore
+from tuvl.data.access_tables import prepare_access
 from tuvl.data.control_store import ControlStore
 from tuvl.data.control_tables import interventions, prepare_control
 from tuvl.data.engines import WRITES, open_engine
@@ -36,6 +38,9 @@ VOID = "void"
 UNANSWERED = "unanswered"
 """Verdict of a judge that could not be asked: such a call used nothing that is known."""
 
+QUEUED = "queued"
+"""Status of a run that is on record before any process has taken it."""
+
 RUNNING = "running"
 """Status of a run that has not said yet how it ended; of one whose process died it stays."""
 
@@ -52,6 +57,8 @@ class RunStore:
         self._ready = False
         self.control = ControlStore(self._prepared, self._rows, self._engine.dialect.name)
         """Runs that go on, and what they are told."""
+        self.access = AccessStore(self._prepared, self._rows, self._engine.dialect.name)
+        """API tokens of the server, and keys under which it started runs."""
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -76,6 +83,23 @@ class RunStore:
             "started_at": run.started_at,
         }
         await self._add(runs, [values])
+
+    async def queued(self, run: RunRow) -> None:
+        """Keep that a run is to begin as soon as a process takes it; one that is known stays as it is."""
+        await self._prepare()
+        values = {
+            "run_id": run.run_id,
+            "workflow": run.workflow,
+            "schema_version": run.schema_version,
+            "status": QUEUED,
+            "principal": run.principal.id,
+            "tenant": run.principal.tenant,
+            "started_at": run.started_at,
+        }
+        known = select(runs.c.run_id).where(runs.c.run_id == run.run_id).exists()
+        new = select(*(literal(value, runs.c[name].type) for name, value in values.items())).where(~known)
+        async with self._transaction() as connection:
+            await connection.execute(insert(runs).from_select(list(values), new))
 
     async def reopen(self, run: RunRow) -> None:
         """Keep that a run goes on which began before, and that it began where even that is not kept."""
@@ -201,6 +225,7 @@ class RunStore:
                     await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
                 await connection.run_sync(prepare)
                 await connection.run_sync(prepare_control)
+                await connection.run_sync(prepare_access)
             self._ready = True
 
     @asynccontextmanager

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tuvl.events.sink import BatchSink, Sink
+from tuvl.events.sink import BatchSink, InlineSink, Sink
 from tuvl.events.types import Event, RunFinished, TextDelta
 
 QUEUE_SIZE = 1024
@@ -33,12 +33,17 @@ class Fanout:
     """The sinks of one run. Give events with `accept`, in order; end with `aclose`."""
 
     def __init__(self, sinks: Sequence[Sink], *, size: int = QUEUE_SIZE, batch_size: int = BATCH_QUEUE_SIZE) -> None:
-        self._lanes = tuple(_Lane(sink, batch_size if isinstance(sink, BatchSink) else size) for sink in sinks)
+        self._inline = tuple(sink for sink in sinks if isinstance(sink, InlineSink))
+        self._lanes = tuple(
+            _Lane(sink, batch_size if isinstance(sink, BatchSink) else size)
+            for sink in sinks
+            if not isinstance(sink, InlineSink)
+        )
 
     @property
     def listening(self) -> bool:
         """Whether anybody reads; nobody needs to make an event otherwise."""
-        return bool(self._lanes)
+        return bool(self._lanes or self._inline)
 
     @property
     def dropped(self) -> int:
@@ -51,6 +56,8 @@ class Fanout:
         Pieces of text, of which there are many, get only half of each queue: they crowd out no other event. The
         terminal event has a place of its own, and tells each sink how many it has missed.
         """
+        for sink in self._inline:
+            sink.accept(event)
         share = 0.5 if isinstance(event.body, TextDelta) else 1.0
         for lane in self._lanes:
             lane.put(event, share=share)

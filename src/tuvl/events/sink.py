@@ -31,3 +31,14 @@ class BatchSink(ABC):
     @abstractmethod
     def accept_batch(self, events: Sequence[Event]) -> None:
         """Take some events, in order."""
+
+
+class InlineSink(ABC):
+    """A sink of our own that takes each event at once, where it is made: it must neither wait nor raise.
+
+    It costs a run no thread and no queue; what it hands the events on to has to have a queue of its own.
+    """
+
+    @abstractmethod
+    def accept(self, event: Event) -> None:
+        """Take one event."""

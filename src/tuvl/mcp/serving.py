@@ -1,13 +1,8 @@
 """An offering of tools served to MCP clients, over stdio or HTTP, by the official SDK."""
 
 import asyncio
-import ipaddress
-import logging
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-import uvicorn
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
@@ -24,7 +19,7 @@ from mcp_types import (
 )
 
 import tuvl
-from tuvl.errors import UsageError
+from tuvl.listening import http_server, is_loopback, url_of
 from tuvl.mcp.offer import OfferedTool, Offering
 from tuvl.mcp.own_pipes import own_streams
 from tuvl.mcp.quiet import hush
@@ -38,7 +33,6 @@ _LAST_REQUESTS_S = 5
 """How long requests under way may take to end when the server does, in seconds."""
 
 hush()
-logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
 async def serve_stdio(offering: Offering, *, name: str, stop: asyncio.Event) -> None:
@@ -55,20 +49,9 @@ async def serve_stdio(offering: Offering, *, name: str, stop: asyncio.Event) -> 
             await asyncio.gather(serving, stopping, return_exceptions=True)
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """Take the port to serve on, 0 for a free one; raises `UsageError` when it cannot be had."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host.strip("[]"), port), family=family)
-    except (OSError, OverflowError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise UsageError(f"cannot serve on {host!r}, port {port}: {reason.lower()}; see --host and --port") from error
-
-
 def address_of(listening: socket.socket) -> str:
     """Return the URL of the endpoint behind a bound socket."""
-    host, port = listening.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
+    return f"{url_of(listening)}{PATH}"
 
 
 async def serve_http(offering: Offering, *, name: str, stop: asyncio.Event, listening: socket.socket) -> None:
@@ -81,10 +64,7 @@ async def serve_http(offering: Offering, *, name: str, stop: asyncio.Event, list
     app = _server(offering, name).streamable_http_app(
         streamable_http_path=PATH, host=host, transport_security=_security(host)
     )
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=_LAST_REQUESTS_S, ws="none"
-    )
-    server = _Quiet(config)
+    server = http_server(app, last_requests_s=_LAST_REQUESTS_S)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopping = asyncio.create_task(stop.wait())
     try:
@@ -94,25 +74,6 @@ async def serve_http(offering: Offering, *, name: str, stop: asyncio.Event, list
         server.should_exit = True
         await asyncio.gather(serving, stopping, return_exceptions=True)
         listening.close()
-
-
-class _Quiet(uvicorn.Server):
-    """Leaves the signals of the process to whoever runs it."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Take none."""
-        yield
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what listens on a host."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _security(host: str) -> TransportSecuritySettings:

@@ -1,0 +1,127 @@
+"""`tuvl serve`: checks a project, and serves its workflows over HTTP until it is told to end."""
+
+import asyncio
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tuvl.check.finding import Severity
+from tuvl.cli.live import Mark
+from tuvl.cli.observing import Observing, observing
+from tuvl.cli.render import report_text
+from tuvl.cli.streams import stdout_set_aside
+from tuvl.errors import ConfigError, UsageError
+from tuvl.project.index import ProjectIndex
+from tuvl.project.layout import find_root
+from tuvl.runtime import Engine
+from tuvl.settings import Settings, environment, load_settings
+from tuvl.values import printable
+
+FINDINGS = 1
+_KILLED = 128
+"""What shells add to the number of the signal that ended a process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """What the command line says; times are seconds."""
+
+    project: str | None
+    host: str
+    port: int
+    allow_hosts: tuple[str, ...]
+    public_url: str | None
+    concurrency: int
+    clients: int
+    rate: float
+    burst: int
+    max_body_bytes: int
+    run_timeout_s: float
+    grace_s: float
+
+
+def serve_command(options: ServeOptions) -> int:
+    """Serve; returns the exit code. Raises `TuvlError` for what is wrong before anything is served."""
+    root = find_root(Path.cwd()) if options.project is None else Path(options.project)
+    if not root.is_dir():
+        raise UsageError(f"--project names {options.project!r}, which is no folder")
+    settings = load_settings()
+    with stdout_set_aside(), observing(settings, environment(), _Stderr(), pretty=False) as observed:
+        return asyncio.run(_serve(options, ProjectIndex(root), settings, observed))
+
+
+class _Stderr:
+    """Says what logs and telemetry have to say of themselves."""
+
+    def say(self, line: str, *, mark: Mark) -> None:
+        _say(line)
+
+
+async def _serve(options: ServeOptions, project: ProjectIndex, settings: Settings, observed: Observing) -> int:
+    try:
+        from tuvl import listening as ports
+        from tuvl.server.catalogue import catalogue_of
+        from tuvl.server.options import ServerOptions
+        from tuvl.server.services import make_services
+        from tuvl.server.serving import check_closed, serve
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"tuvl serve needs the package {error.name!r}; install it with pip install 'tuvl[server]'"
+        ) from error
+    engine = Engine(project, settings=settings, environ=environment())
+    catalogue, report = catalogue_of(project, engine)
+    if report.failed():
+        sys.stderr.write(report_text(report, colour=False, least=Severity.ERROR))
+        return FINDINGS
+    if not catalogue.workflows:
+        raise UsageError(f"the project {project.relative(project.root)!r} has no workflow; see --project")
+    bounds = ServerOptions(
+        host=options.host,
+        port=options.port,
+        allow_hosts=options.allow_hosts,
+        public_url=options.public_url,
+        concurrency=options.concurrency,
+        clients=options.clients,
+        rate=options.rate,
+        burst=options.burst,
+        max_body_bytes=options.max_body_bytes,
+        run_timeout_s=options.run_timeout_s,
+        grace_s=options.grace_s,
+    )
+    observed.export(engine.counters)
+    services = make_services(project, catalogue, engine, settings=settings, options=bounds, sinks=observed.sinks)
+    try:
+        has_tokens = await check_closed(services)
+        listening = ports.bind(options.host, options.port, backlog=2048)
+    except BaseException:
+        await services.aclose()
+        raise
+    stop = _stop_on_signals()
+    _say(f"serving {', '.join(catalogue.workflows)} at {ports.url_of(listening)}")
+    if not has_tokens:
+        _say("there is no token yet, so nobody gets in; `tuvl token create` makes one")
+    await serve(services, listening, stop=stop)
+    _say("ended")
+    return 0
+
+
+def _stop_on_signals() -> asyncio.Event:
+    """Return what the first SIGTERM or Ctrl-C sets; the second one ends the process at once."""
+    stop = asyncio.Event()
+
+    def on_signal(number: int) -> None:
+        if stop.is_set():
+            os._exit(_KILLED + number)
+        stop.set()
+        _say("closing down: no new runs; those that go on get their time")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, on_signal, number)
+    return stop
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"tuvl serve: {printable(line)}\n")
+    sys.stderr.flush()

@@ -1,0 +1,142 @@
+"""The last events of one run as server-sent events, written once for all who watch; each reader has a place of its own.
+
+The log holds so many events and forgets the oldest. A reader that is slower misses what was forgotten, which is counted
+and told with the terminal event; it never holds up the run or other readers.
+"""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tuvl.clock import Clock
+from tuvl.events.serialize import to_wire
+from tuvl.events.sink import InlineSink
+from tuvl.events.types import Event, RunFinished
+from tuvl.values import JsonObject, dump_json
+
+KEPT = 512
+"""Events that a reader may be behind before it misses some."""
+
+CONTENT = frozenset({"text_delta"})
+"""Events with words of a model in them."""
+
+TERMINAL = RunFinished.type
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    number: int
+    type: str
+    wire: JsonObject
+    text: str
+
+
+class EventLog(InlineSink):
+    """The log of one run in this process."""
+
+    def __init__(self, run_id: str, *, clock: Clock, size: int = KEPT) -> None:
+        self._run_id = run_id
+        self._clock = clock
+        self._entries: deque[_Entry] = deque(maxlen=size)
+        self._epoch = secrets.token_hex(3)
+        """Tells this log from one of the same run in another process, whose numbers mean something else."""
+        self._count = 0
+        self._changed = asyncio.Event()
+        self.last_seq = 0
+        self.ended = False
+
+    def accept(self, event: Event) -> None:
+        """Take an event."""
+        self.last_seq = event.seq
+        self._add(to_wire(event))
+
+    def end(self, status: str) -> None:
+        """See that there is a terminal event: a run that could not begin has made none itself."""
+        if not self.ended:
+            self._add(
+                {
+                    "type": TERMINAL,
+                    "run_id": self._run_id,
+                    "seq": self.last_seq + 1,
+                    "at": self._clock.now().isoformat(),
+                    "step_id": None,
+                    "status": status,
+                    "signal": None,
+                    "duration_ms": 0.0,
+                    "dropped": 0,
+                }
+            )
+
+    def reader(self, *, last_id: str | None = None, content: bool = True) -> "LogReader":
+        """Return a reader that begins behind the event with that id, else with the oldest one that is kept.
+
+        Without `content` it gets no event that holds words of a model.
+        """
+        return LogReader(self, self._number_of(last_id), content=content)
+
+    def _add(self, wire: JsonObject) -> None:
+        if self.ended:
+            return
+        self._count += 1
+        type = str(wire["type"])
+        self.ended = type == TERMINAL
+        self._entries.append(_Entry(self._count, type, wire, self.written(self._count, wire)))
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def written(self, number: int, wire: JsonObject) -> str:
+        """Return an event as it goes out."""
+        return f"id: {self._epoch}-{number}\nevent: {wire['type']}\ndata: {dump_json(wire)}\n\n"
+
+    def _number_of(self, id: str | None) -> int:
+        epoch, _, number = (id or "").partition("-")
+        return int(number) if epoch == self._epoch and number.isdecimal() and len(number) < 12 else 0
+
+    def after(self, number: int) -> Sequence[_Entry]:
+        """Return what is kept of the events behind that one."""
+        behind = min(self._count - number, len(self._entries))
+        return [self._entries[index] for index in range(len(self._entries) - behind, len(self._entries))]
+
+    async def wait_changed(self, timeout_s: float) -> None:
+        """Wait for another event, so many seconds at most."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+
+
+class LogReader:
+    """One client's place in a log."""
+
+    def __init__(self, log: EventLog, behind: int, *, content: bool) -> None:
+        self._log = log
+        self._behind = behind
+        self._content = content
+        self._begun = False
+        self.dropped = 0
+        self.ended = False
+        """Whether the terminal event has been given."""
+
+    async def next(self, timeout_s: float) -> str:
+        """Wait for events, and return all there are; an empty text after so many seconds without any."""
+        found = self._log.after(self._behind)
+        if not found and not self._log.ended:
+            await self._log.wait_changed(timeout_s)
+            found = self._log.after(self._behind)
+        # Who has had the terminal event before has nothing to wait for.
+        self.ended = self._log.ended and not found
+        return "".join(self._taken(entry) for entry in found)
+
+    def _taken(self, entry: _Entry) -> str:
+        missed = entry.number - self._behind - 1
+        # Who begins in the middle of a run has not been too slow for what was before.
+        self.dropped += missed if self._begun or self._behind else 0
+        self._behind, self._begun = entry.number, True
+        if entry.type == TERMINAL:
+            self.ended = True
+            if self.dropped:
+                return self._log.written(entry.number, {**entry.wire, "dropped": self.dropped})
+        return entry.text if self._content or entry.type not in CONTENT else ""

@@ -1,0 +1,105 @@
+"""Server-sent events of one run to one client: heartbeats, an end, and what happens when the client leaves."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+MEDIA_TYPE = "text/event-stream"
+HEARTBEAT = ": heartbeat\n\n"
+RETRY = "retry: 2000\n\n"
+"""How long browsers wait before they connect again, in milliseconds."""
+
+
+class Reader(Protocol):
+    """Where the events of a stream come from."""
+
+    ended: bool
+    """Whether there will be no more."""
+
+    async def next(self, timeout_s: float) -> str:
+        """Wait for events, and return all there are; an empty text after so many seconds without any."""
+        ...
+
+
+class Streams:
+    """The event streams that are open, and the end that a server which closes down puts to them."""
+
+    def __init__(self, most: int) -> None:
+        self.open = 0
+        self._most = most
+        self.closing = asyncio.Event()
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for another one."""
+        return self.open >= self._most
+
+
+class EventStream(Response):
+    """A response that lasts as long as its run, or its client."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(
+        self,
+        reader: Reader,
+        streams: Streams,
+        *,
+        heartbeat_s: float,
+        patience_s: float,
+        on_end: Callable[[bool], None] = lambda complete: None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        """Stream what a reader gives; `on_end` is told whether the client got it to its end."""
+        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no", **(headers or {})})
+        del self.headers["content-length"]
+        self._reader = reader
+        self._streams = streams
+        self._heartbeat_s = heartbeat_s
+        self._patience_s = patience_s
+        self._on_end = on_end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send events until the run ends or the client leaves."""
+        complete = False
+        self._streams.open += 1
+        sending = asyncio.create_task(self._send(send))
+        leaving = asyncio.create_task(_left(receive))
+        try:
+            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+            complete = sending.done() and not sending.cancelled() and sending.exception() is None and sending.result()
+        finally:
+            for task in (sending, leaving):
+                task.cancel()
+            await asyncio.gather(sending, leaving, return_exceptions=True)
+            self._streams.open -= 1
+            self._on_end(complete)
+
+    async def _send(self, send: Send) -> bool:
+        """Send it all; returns whether the client has had the end."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        with suppress(TimeoutError):
+            await self._put(send, RETRY)
+            while not self._reader.ended:
+                text = await self._reader.next(self._heartbeat_s)
+                if text or not self._reader.ended:
+                    await self._put(send, text or HEARTBEAT)
+                if not text and self._streams.closing.is_set():
+                    break  # the run goes on elsewhere; the client connects again, and another process answers
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            return self._reader.ended
+        return False
+
+    async def _put(self, send: Send, text: str) -> None:
+        """Send a piece; a client that does not read it in time is taken to have left."""
+        async with asyncio.timeout(self._patience_s):
+            await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,140 @@
+"""What callers are told when a request fails: problem details by RFC 9457, without a value, a secret or a traceback."""
+
+import json
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tuvl.errors import ConfigError, InputError, StepError, TuvlError
+from tuvl.redaction import redact
+from tuvl.values import JsonObject, JsonValue, dump_json
+
+MEDIA_TYPE = "application/problem+json"
+
+_log = logging.getLogger("tuvl.server")
+
+
+class Problem(HTTPException):
+    """The end of a request that cannot be done; `kind` is for programs, `detail` for people."""
+
+    def __init__(
+        self,
+        status: int,
+        kind: str,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        more: JsonObject | None = None,
+    ) -> None:
+        super().__init__(status, detail, headers=dict(headers or {}))
+        self.kind = kind
+        self.more = more or {}
+
+    def response(self) -> Response:
+        """Return it as it goes out."""
+        return problem_response(self.status_code, self.kind, str(self.detail), headers=self.headers, more=self.more)
+
+
+def problem_response(
+    status: int, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, more: JsonObject | None = None
+) -> Response:
+    """Return problem details as a response."""
+    body: JsonObject = {
+        "type": f"urn:tuvl:problem:{kind}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": redact(detail),
+        **(more or {}),
+    }
+    return Response(dump_json(body).encode(), status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def unknown_run(run_id: str) -> Problem:
+    """Return what is said of a run that is not there, and of one that is not the caller's to see."""
+    return Problem(404, "unknown-run", "there is no such run")
+
+
+def problem_of(error: TuvlError) -> Problem:
+    """Say in HTTP's terms what was raised on purpose."""
+    match error:
+        case InputError():
+            return Problem(422, "input-refused", str(error))
+        case StepError() if error.type.startswith("database"):
+            # The message names files and hosts, which are nobody's business outside.
+            _log.error("the store of runs failed a request: %s", redact(error.message))
+            return Problem(503, "store-unreachable", "the store of runs cannot be used just now", headers=_SOON)
+        case ConfigError():
+            return Problem(409, "not-runnable", str(error))
+        case _:
+            return Problem(400, "refused", str(error))
+
+
+_SOON = {"Retry-After": "5"}
+
+
+def install(app: FastAPI) -> None:
+    """Let every failure of an application be told in one form."""
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(TuvlError, _on_tuvl)
+    app.add_exception_handler(Exception, _on_fault)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    if isinstance(error, Problem):
+        return error.response()
+    assert isinstance(error, HTTPException)
+    kind, detail = _OWN_WORDS.get(error.status_code, ("refused", HTTPStatus(error.status_code).phrase))
+    return problem_response(error.status_code, kind, detail, headers=error.headers)
+
+
+_OWN_WORDS = {
+    400: ("unreadable", "the request cannot be read"),
+    404: ("unknown-path", "there is nothing at this path"),
+    405: ("wrong-method", "this path does not take this method; see the header Allow"),
+}
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    if any(each["type"] == "json_invalid" for each in found):
+        return problem_response(400, "unreadable", "the body is no JSON")
+    errors: list[JsonValue] = [
+        {"at": ".".join(str(part) for part in each["loc"]), "message": str(each["msg"])} for each in found[:_MOST]
+    ]
+    return problem_response(
+        422, "request-refused", "the request does not have the form it must have", more={"errors": errors}
+    )
+
+
+_MOST = 20
+
+
+async def _on_tuvl(request: Request, error: Exception) -> Response:
+    assert isinstance(error, TuvlError)
+    return problem_of(error).response()
+
+
+async def _on_fault(request: Request, error: Exception) -> Response:
+    return fault_response()
+
+
+def fault_response() -> Response:
+    """Return what is said of a mistake of ours."""
+    return problem_response(500, "internal", "the server made a mistake; its log says which")
+
+
+def read_json(body: bytes) -> JsonValue:
+    """Read the body of a request; raises `Problem` when it is no JSON."""
+    try:
+        value: JsonValue = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Problem(400, "unreadable", "the body is no JSON") from None
+    return value

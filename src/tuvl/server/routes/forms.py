@@ -1,0 +1,156 @@
+"""What requests and answers look like, for their check and for the description of the API."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tuvl.server.starting import Mode
+
+
+class Form(BaseModel):
+    """A body whose fields are all known."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class StartRequest(Form):
+    """A run to be started."""
+
+    workflow: Annotated[str, Field(min_length=1, max_length=200, description="Name of a workflow of the project.")]
+    input: Annotated[dict[str, Any], Field(default_factory=dict, description="The initial context.")]
+    mode: Annotated[
+        Mode,
+        Field(description="Wait for the result, do not wait, or get every event as it happens (text/event-stream)."),
+    ] = "sync"
+    timeout_s: Annotated[float | None, Field(gt=0, le=31_536_000, description="Longest that the run may take.")] = None
+    trace: Annotated[bool, Field(description="Put the transcript of every agent into the result.")] = False
+
+
+class Instruction(Form):
+    """What is said to a run."""
+
+    message: Annotated[
+        str, Field(max_length=8192, description="What a steer tells the agent, or why the run is aborted.")
+    ] = ""
+
+
+class ProblemDetails(BaseModel):
+    """Problem details (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+class Accepted(BaseModel):
+    """A run that goes on by itself."""
+
+    run_id: str
+    workflow: str
+    status: Literal["running"]
+
+
+class Directed(BaseModel):
+    """What became of something that a run was told."""
+
+    run_id: str
+    directive: str
+    action: Literal["pause", "resume", "steer", "abort"]
+    outcome: Literal["applied", "void", "pending"]
+    note: str | None
+
+
+class LiveRunShown(BaseModel):
+    """A run that goes on."""
+
+    run_id: str
+    workflow: str
+    schema_version: str
+    principal: str
+    tenant: str | None
+    started_at: str
+    paused: bool
+    alive: bool
+
+
+class LiveRuns(BaseModel):
+    """The runs that go on."""
+
+    agents: list[LiveRunShown]
+
+
+class RunSummary(BaseModel):
+    """A run on record."""
+
+    run_id: str
+    workflow: str
+    schema_version: str
+    status: Literal["running", "completed", "failed", "aborted", "suspended"]
+    signal: str | None
+    principal: str
+    tenant: str | None
+    started_at: str
+    finished_at: str | None
+    duration_ms: float | None
+    usage: dict[str, Any] | None
+    error: dict[str, Any] | None
+
+
+class RunList(BaseModel):
+    """Runs, the newest first."""
+
+    runs: list[RunSummary]
+
+
+class RunShown(RunSummary):
+    """A run on record, whole."""
+
+    result: dict[str, Any] | None
+    conversations: list[Any]
+
+
+class Trace(BaseModel):
+    """The audited calls of a run, in order."""
+
+    entries: list[dict[str, Any]]
+
+
+class WorkflowShown(BaseModel):
+    """A workflow that can be started."""
+
+    name: str
+    schema_version: str
+    description: str
+    durable: bool
+    input: Annotated[dict[str, Any] | None, Field(description="JSON Schema of its input.")]
+    trigger: dict[str, Any] | None
+
+
+class WorkflowList(BaseModel):
+    """The workflows that can be started."""
+
+    workflows: list[WorkflowShown]
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the problems that a path may answer with."""
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
+    return {status: {"description": _SAID[status], "content": content} for status in (*statuses, *_ALWAYS)}
+
+
+_ALWAYS = (400, 401, 403, 408, 413, 421, 422, 429, 503)
+_SAID = {
+    400: "The request cannot be read.",
+    401: "The token is missing, or opens nothing.",
+    403: "The caller lacks a scope or a right.",
+    404: "There is no such thing, or it is not the caller's to see.",
+    405: "The path does not take this method.",
+    408: "The body did not arrive in time.",
+    409: "It cannot be done as things are.",
+    413: "The body is too large.",
+    421: "The server is not known under that name.",
+    422: "The request does not have the form that it must have.",
+    429: "Too many requests.",
+    503: "The server takes no more just now.",
+}

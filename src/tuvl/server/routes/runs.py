@@ -1,0 +1,120 @@
+"""`/api/runs` and `/api/workflows`: start runs, read them, watch them."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Header, Path, Query
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from tuvl.data.run_rows import RunFilter, TraceFilter
+from tuvl.server.authentication import Caller
+from tuvl.server.routes.answers import answer_start, key_of, mode_of, no_room_to_watch
+from tuvl.server.routes.callers import caller_with
+from tuvl.server.routes.forms import Accepted, RunList, RunShown, StartRequest, Trace, WorkflowList, problems
+from tuvl.server.routes.watching import watched
+from tuvl.server.services import Services
+from tuvl.server.starting import Order
+
+RunId = Annotated[str, Path(max_length=200, description="Id of the run.")]
+Status = Literal["running", "completed", "failed", "aborted", "suspended"]
+_STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
+
+
+def runs_router(services: Services) -> APIRouter:
+    """Return the paths."""
+    router = APIRouter(prefix="/api", tags=["runs"])
+    starter, reader = caller_with(services, "runs:start"), caller_with(services, "runs:read")
+
+    @router.get("/workflows", responses=problems(), response_model=WorkflowList)
+    async def list_workflows(caller: Annotated[Caller, Depends(reader)]) -> Response:
+        """List the workflows that can be started."""
+        found = [
+            each.to_json()
+            for each in services.catalogue.workflows.values()
+            if caller.principal.lacks(scope=each.plan.required_scope, group=each.plan.required_group) is None
+        ]
+        return JSONResponse({"workflows": found})
+
+    @router.post(
+        "/runs",
+        response_model=None,
+        responses={
+            200: {"description": "The result of the run.", "content": {**_JSON, **_STREAM}},
+            202: {"description": "The run goes on.", "model": Accepted},
+            **problems(404, 409),
+        },
+    )
+    async def start_run(
+        body: StartRequest,
+        request: Request,
+        caller: Annotated[Caller, Depends(starter)],
+        idempotency_key: Annotated[
+            str | None, Header(description="Requests of a caller with the same key and body start one run.")
+        ] = None,
+    ) -> Response:
+        """Start a run.
+
+        A client of `sync` and `stream` that leaves ends the run.
+        """
+        order = Order(
+            offered=services.catalogue.named(body.workflow),
+            input=body.input,
+            mode=mode_of(request, body.mode if "mode" in body.model_fields_set else None),
+            principal=caller.principal,
+            timeout_s=body.timeout_s,
+            trace=body.trace,
+            key=key_of(request),
+        )
+        return await answer_start(services, request, order)
+
+    @router.get("/runs", responses=problems(), response_model=RunList)
+    async def list_runs(
+        caller: Annotated[Caller, Depends(reader)],
+        workflow: Annotated[str | None, Query(max_length=200, description="Only runs of this workflow.")] = None,
+        status: Annotated[Status | None, Query(description="Only runs in this state.")] = None,
+        principal: Annotated[str | None, Query(max_length=200, description="Only runs for this principal.")] = None,
+        limit: Annotated[int, Query(ge=1, le=500, description="Most runs.")] = 50,
+    ) -> Response:
+        """List the runs on record, the newest first."""
+        asked = RunFilter(workflow=workflow, status=status, principal=principal, limit=limit)
+        return JSONResponse({"runs": list(await services.reading.runs(asked, caller.principal))})
+
+    @router.get("/runs/{run_id}", responses=problems(404), response_model=RunShown)
+    async def show_run(run_id: RunId, caller: Annotated[Caller, Depends(reader)]) -> Response:
+        """Show one run, with its result when it has one."""
+        return JSONResponse(await services.reading.run(run_id, caller.principal))
+
+    @router.get("/runs/{run_id}/trace", responses=problems(404), response_model=Trace)
+    async def trace_run(
+        run_id: RunId,
+        caller: Annotated[Caller, Depends(reader)],
+        step: Annotated[str | None, Query(max_length=200, description="Only calls of this agent.")] = None,
+        tool: Annotated[str | None, Query(max_length=200, description="Only calls of this tool.")] = None,
+    ) -> Response:
+        """Show what was said and done in a run: also needs the scope `agent:observe`."""
+        caller.must_have("agent:observe")
+        asked = TraceFilter(step=step, tool=tool)
+        return JSONResponse({"entries": list(await services.reading.trace(run_id, asked, caller.principal))})
+
+    @router.get(
+        "/runs/{run_id}/events",
+        response_model=None,
+        responses={200: {"description": "Events of the run.", "content": _STREAM}, **problems(404)},
+    )
+    async def watch_run(
+        run_id: RunId,
+        caller: Annotated[Caller, Depends(reader)],
+        last_event_id: Annotated[str | None, Header(max_length=100, description="Go on behind this event.")] = None,
+    ) -> Response:
+        """Watch a run.
+
+        The words of its models need the scope `agent:observe` besides, unless it is the caller's own.
+        """
+        if services.streams.full:
+            raise no_room_to_watch()
+        return await watched(services, run_id, caller, last_id=last_event_id)
+
+    return router
+
+
+_JSON = {"application/json": {"schema": {"type": "object"}}}

@@ -1,0 +1,129 @@
+"""Everything that the paths of a server need, made once and closed once."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tuvl.clock import Clock, SystemClock
+from tuvl.events.sink import Sink
+from tuvl.http.client import HttpClient
+from tuvl.project.index import ProjectIndex
+from tuvl.runtime import Engine
+from tuvl.server.authentication import Authenticator
+from tuvl.server.browser_session import BrowserSessions
+from tuvl.server.catalogue import Catalogue
+from tuvl.server.controlling import Controlling
+from tuvl.server.event_stream import Streams
+from tuvl.server.jwks import SigningKeys
+from tuvl.server.jwt_tokens import JwtTokens
+from tuvl.server.limits import RateLimiter
+from tuvl.server.live_runs import LiveRun, LiveRuns
+from tuvl.server.meters import Meters
+from tuvl.server.options import ServerOptions
+from tuvl.server.reading import Reading
+from tuvl.server.starting import Starts
+from tuvl.settings import Settings
+from tuvl.supervision.opening import open_registry
+from tuvl.supervision.registry import RunRegistry
+
+LAST_S = 5.0
+"""How long an aborted run may take to end when the server closes down, in seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The parts of one server."""
+
+    options: ServerOptions
+    catalogue: Catalogue
+    engine: Engine
+    registry: RunRegistry
+    authenticator: Authenticator
+    sessions: BrowserSessions
+    live: LiveRuns
+    starts: Starts
+    reading: Reading
+    controlling: Controlling
+    streams: Streams
+    rates: RateLimiter
+    """How often each principal may ask."""
+    failures: RateLimiter
+    """How often an address may come with a token that opens nothing."""
+    meters: Meters
+    clock: Clock
+    http: HttpClient
+
+    @property
+    def ready(self) -> bool:
+        """Whether the server takes new runs."""
+        return not self.starts.draining
+
+    async def drain(self) -> None:
+        """Take nothing new, let what goes on end, and end what does not."""
+        self.starts.draining = True
+        await self.live.drain(grace_s=self.options.grace_s, last_s=LAST_S)
+        self.streams.closing.set()
+
+    async def aclose(self) -> None:
+        """Close connections; the runs have ended by then."""
+        await self.authenticator.aclose()
+        await self.engine.aclose()
+        await self.http.aclose()
+        await asyncio.sleep(0)
+
+
+def make_services(
+    project: ProjectIndex,
+    catalogue: Catalogue,
+    engine: Engine,
+    *,
+    settings: Settings,
+    options: ServerOptions,
+    clock: Clock | None = None,
+    sinks: Callable[[], Sequence[Sink]] = lambda: (),
+) -> Services:
+    """Wire a server; nothing is opened yet. `sinks` gives what records one run besides its clients."""
+    clock = clock or SystemClock()
+    registry = open_registry(str(project.state_root), settings, every_run=True)
+    engine.show_runs(registry)
+    access, http, meters = registry.access, HttpClient(), Meters()
+    jwt_tokens = None
+    if settings.jwt is not None:
+        jwt_tokens = JwtTokens(settings.jwt, SigningKeys(settings.jwt.jwks, http=http, clock=clock))
+    authenticator = Authenticator(access, jwt_tokens=jwt_tokens, clock=clock)
+
+    def ended(run: LiveRun) -> None:
+        status = "refused" if run.result is None else str(run.result["status"])
+        meters.runs_ended.labels(run.workflow, status).inc()
+        meters.run_seconds.labels(run.workflow).observe((clock.now() - run.started_at).total_seconds())
+
+    live = LiveRuns(
+        engine,
+        concurrency=options.concurrency,
+        pause_max_s=settings.agent_pause_max_s,
+        clock=clock,
+        sinks=sinks,
+        ended=ended,
+    )
+    streams = Streams(options.clients)
+    meters.export(engine.counters)
+    meters.gauge("tuvl_runs_running", "Runs that go on in this process.", lambda: float(live.running))
+    meters.gauge("tuvl_event_streams", "Event streams that are open.", lambda: float(streams.open))
+    return Services(
+        options=options,
+        catalogue=catalogue,
+        engine=engine,
+        registry=registry,
+        authenticator=authenticator,
+        sessions=BrowserSessions(authenticator, options, secret=settings.server_secret, clock=clock),
+        live=live,
+        starts=Starts(live, access, meters=meters, clock=clock, run_timeout_s=options.run_timeout_s),
+        reading=Reading(access, live),
+        controlling=Controlling(registry),
+        streams=streams,
+        rates=RateLimiter(rate=options.rate, burst=options.burst, clock=clock),
+        failures=RateLimiter(rate=1.0, burst=20, clock=clock),
+        meters=meters,
+        clock=clock,
+        http=http,
+    )

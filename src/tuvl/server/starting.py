@@ -1,0 +1,156 @@
+"""Starting runs: whether a start may be, which run it is, and the same run for the same start said twice."""
+
+import asyncio
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from uuid import uuid4
+
+from tuvl.clock import Clock
+from tuvl.data.run_records import StoreAccess
+from tuvl.engine.admission import check_start, initial_context
+from tuvl.errors import ConfigError, InputError, UsageError
+from tuvl.principal import Principal
+from tuvl.server.catalogue import Offered
+from tuvl.server.live_runs import LiveRun, LiveRuns
+from tuvl.server.meters import Meters
+from tuvl.server.problems import Problem
+from tuvl.values import JsonObject, canonical
+
+Mode: TypeAlias = Literal["sync", "detached", "stream"]
+"""How the client waits: for the result, not at all, or for every event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A start, as it was asked for."""
+
+    offered: Offered
+    input: JsonObject
+    mode: Mode
+    principal: Principal
+    durable: bool | None = None
+    timeout_s: float | None = None
+    trace: bool = False
+    key: str | None = None
+    """What makes several requests one start."""
+
+    @property
+    def digest(self) -> str:
+        """Tells this start from another one under the same key."""
+        said: JsonObject = {
+            "workflow": self.offered.name,
+            "input": self.input,
+            "mode": self.mode,
+            "durable": self.durable,
+            "timeout_s": self.timeout_s,
+            "trace": self.trace,
+        }
+        return hashlib.sha256(canonical(said).encode()).hexdigest()
+
+    @property
+    def key_digest(self) -> str:
+        """What is kept of the key: of whom it is, and what it says."""
+        said = canonical([self.principal.tenant, self.principal.id, self.key])
+        return hashlib.sha256(said.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A run that was started before, and is not in this process."""
+
+    run_id: str
+
+
+class Starts:
+    """Starts runs of one server."""
+
+    def __init__(
+        self, live: LiveRuns, access: StoreAccess, *, meters: Meters, clock: Clock, run_timeout_s: float
+    ) -> None:
+        self._live = live
+        self._access = access
+        self._meters = meters
+        self._clock = clock
+        self._run_timeout_s = run_timeout_s
+        self._keys: dict[str, asyncio.Lock] = {}
+        self.draining = False
+        """Whether the server closes down: nothing new begins."""
+
+    async def start(self, order: Order) -> LiveRun | Known:
+        """Start a run, or find the one that was started so before; raises `Problem`."""
+        self._check_open()
+        self._check(order)
+        if order.key is None:
+            return self._begin(order, uuid4().hex)
+        with self._lock(order.key_digest) as lock:
+            async with lock:
+                return await self._once(order)
+
+    async def _once(self, order: Order) -> LiveRun | Known:
+        keys = self._access.store.access
+        claimed = await keys.claim(order.key_digest, body=order.digest, run_id=uuid4().hex, at=self._clock.now())
+        if claimed.body != order.digest:
+            raise Problem(
+                422, "key-reused", "this Idempotency-Key came with another request before; use a new one for this"
+            )
+        if not claimed.is_new:
+            run = self._live.find(claimed.run_id, order.principal)
+            if run is not None:
+                run.attached += order.mode != "detached"
+                return run
+            if await self._access.store.show(claimed.run_id, order.principal) is not None:
+                return Known(run_id=claimed.run_id)
+            # The process that took the key died before its run was on record: nothing of it has happened.
+        try:
+            return self._begin(order, claimed.run_id)
+        except Problem:
+            await keys.release(order.key_digest)
+            raise
+
+    def _begin(self, order: Order, run_id: str) -> LiveRun:
+        if not self._live.has_room:
+            self._meters.refused.labels("room").inc()
+            raise Problem(503, "no-room", "as many runs go on as this server takes", headers={"Retry-After": "1"})
+        run = self._live.begin(
+            order.offered.plan,
+            order.input,
+            run_id=run_id,
+            principal=order.principal,
+            timeout_s=min(order.timeout_s or self._run_timeout_s, self._run_timeout_s),
+            trace=order.trace,
+            detached=order.mode == "detached",
+        )
+        run.attached += order.mode != "detached"
+        self._meters.runs_started.labels(order.offered.name, "false").inc()
+        return run
+
+    def _check_open(self) -> None:
+        if self.draining:
+            raise Problem(503, "closing", "the server is closing down", headers={"Retry-After": "5"})
+
+    def _check(self, order: Order) -> None:
+        """See that the run can begin, before anything is kept of it."""
+        plan, principal = order.offered.plan, order.principal
+        missing = principal.lacks(scope=plan.required_scope, group=plan.required_group)
+        if missing is not None:
+            raise Problem(403, "right-missing", f"workflow {order.offered.name!r} asks for {missing}")
+        try:
+            check_start(plan, principal)
+            initial_context(plan, order.input)
+        except InputError as error:
+            raise Problem(422, "input-refused", str(error)) from None
+        except (ConfigError, UsageError) as error:
+            raise Problem(409, "not-runnable", str(error)) from None
+
+    @contextmanager
+    def _lock(self, key: str) -> Iterator[asyncio.Lock]:
+        """Give the lock under which one key is looked at, and forget it when nobody waits for it."""
+        lock = self._keys.setdefault(key, asyncio.Lock())
+        try:
+            yield lock
+        finally:
+            if not lock.locked() and self._keys.get(key) is lock:
+                del self._keys[key]
