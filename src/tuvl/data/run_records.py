@@ -177,6 +177,10 @@ class RunRecords:
         )
         self._state.finished = True
 
+    def leave(self) -> None:
+        """Say that the run goes on elsewhere: nothing is kept of how it stands here."""
+        self._state.finished = True
+
     async def interrupted(self) -> None:
         """Keep that the run was cut off before it had a result; does nothing for one that is kept as it ended."""
         if self._state.begun and not self._state.finished:

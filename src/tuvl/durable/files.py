@@ -66,6 +66,16 @@ class RunFiles:
         return self.database(run_id).with_suffix(".lock")
 
 
+@contextmanager
+def held_lock(path: Path) -> Iterator[bool]:
+    """Have the lock of a file while the block runs; yields whether it is had, or another process has it."""
+    number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield _locked(number)
+    finally:
+        os.close(number)
+
+
 def _locked(number: int) -> bool:
     """Take the lock, or tell that another process has it; the end of a process, however it comes, gives it back."""
     try:

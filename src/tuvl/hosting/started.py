@@ -1,10 +1,11 @@
 """What is kept of a durable run when it begins, and the definition that it goes on with."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from tuvl.dataclass import dataclass
 from tuvl.durable.definitions import Definitions, digest_of
 from tuvl.errors import UsageError
 from tuvl.principal import Principal
@@ -14,6 +15,8 @@ from tuvl.source.document import Document
 from tuvl.values import JsonObject, JsonValue
 
 PAYLOAD_VERSION = 1
+FORKED_VERSION = 2
+"""Of a run that begins with rows of another one, under `rows`; who does not know them must not take it up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +53,7 @@ class Started:
     @classmethod
     def of(cls, payload: JsonObject) -> "Started":
         """Read it; raises `UsageError` for a form of another tuvl."""
-        if payload.get("v") != PAYLOAD_VERSION:
+        if payload.get("v") not in (PAYLOAD_VERSION, FORKED_VERSION):
             raise UsageError("the run was begun by another version of tuvl; resume it with that one")
         who = cast(dict[str, JsonValue], payload["principal"])
         return cls(

@@ -1,9 +1,10 @@
 """HumanInTheLoop steps: the run waits until somebody has answered, whatever becomes of its process meanwhile."""
 
+from dataclasses import replace
 from typing import cast
 
 from tuvl.errors import StepError, UsageError
-from tuvl.journal import Wait
+from tuvl.journal import Suspended, Wait
 from tuvl.plan.model import HumanPlan
 from tuvl.principal import Principal
 from tuvl.spec.human import FeedbackField
@@ -22,30 +23,30 @@ async def run_human(scope: StepScope) -> StepResult:
             f"step {scope.step.id!r} waits for a person, which only a durable run can; run it with --durable",
             type="not_durable",
         )
-    wait = _wait(plan, scope)
-    if await _is_late(scope):
-        return StepResult(signal="timeout")
-    answer = cast(JsonObject, await journal.ask(wait))
+    deadline = await _deadline(scope)
+    try:
+        answer = cast(JsonObject, await journal.ask(replace(_wait(plan, scope), deadline=deadline)))
+    except Suspended:
+        # An answer that was given in time counts, whenever the run comes to it.
+        if deadline is not None and scope.services.clock.now().timestamp() >= deadline:
+            return StepResult(signal="timeout")
+        raise
     given = cast(JsonObject, answer["answer"])
     signal = plan.spec.signal_from
     delta: JsonObject = {plan.output_key: given}
     return StepResult(delta=delta, signal="default" if signal is None else signal_of(given.get(signal)))
 
 
-async def _is_late(scope: StepScope) -> bool:
-    """Tell whether the time for an answer is over; it counts from when the question was first asked."""
-    journal, timeout_s = scope.services.journal, scope.step.timeout_s
+async def _deadline(scope: StepScope) -> float | None:
+    """Return when the time for an answer is over, in seconds since 1970; it counts from the first time of asking."""
+    timeout_s = scope.step.timeout_s
     if timeout_s is None:
-        return False
+        return None
 
     async def now() -> JsonValue:
         return scope.services.clock.now().timestamp()
 
-    first = journal.known("asked_at") is None
-    asked_at = cast(float, await journal.record("asked_at", now))
-    if first or journal.known("answer") is not None:
-        return False
-    return scope.services.clock.now().timestamp() - asked_at > timeout_s
+    return cast(float, await scope.services.journal.record("asked_at", now)) + timeout_s
 
 
 def signal_of(value: JsonValue) -> str:
@@ -86,8 +87,8 @@ def _field(field: FeedbackField) -> JsonObject:
     }
 
 
-def refuse_answer(asked: JsonObject, given: JsonObject, who: Principal) -> None:
-    """Raise `UsageError` for an answer that is none, or one of somebody who may not give it."""
+def refuse_person(asked: JsonObject, who: Principal) -> None:
+    """Raise `UsageError` for somebody who may not answer: of another group, not the assignee, or who has asked."""
     group, assignee = asked.get("required_group"), asked.get("assignee")
     missing = who.lacks(scope=None, group=cast(str | None, group))
     if missing is not None:
@@ -96,6 +97,11 @@ def refuse_answer(asked: JsonObject, given: JsonObject, who: Principal) -> None:
         raise UsageError(f"principal {who.id!r} has asked for this, so that somebody else has to answer")
     if assignee is not None and who.id != assignee:
         raise UsageError(f"principal {who.id!r} may not answer: it is up to {assignee!r}")
+
+
+def refuse_answer(asked: JsonObject, given: JsonObject, who: Principal) -> None:
+    """Raise `UsageError` for an answer that is none, or one of somebody who may not give it."""
+    refuse_person(asked, who)
     fields = {str(field["name"]): field for field in cast(list[JsonObject], asked.get("fields") or [])}
     for name in given:
         if name not in fields:

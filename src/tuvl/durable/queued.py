@@ -1,0 +1,187 @@
+"""DBOS on a database that many runs share: they stand in a queue, and whichever process takes one performs it.
+
+Beside `tuvl.durable.backend`, whose rules it keeps to, the only module that imports `dbos`.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import dbos
+import sqlalchemy as sa
+from dbos import DBOS, DBOSClient
+from dbos._context import get_local_dbos_context
+from dbos._dbos import _get_dbos_instance
+from dbos._error import DBOSWorkflowConflictIDError
+from dbos._queue import Queue
+from dbos._serialization import DBOSPortableJSONSerializer
+
+from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, _config, _found, _without_pickle
+from tuvl.durable.shared_state import SharedState
+from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING
+from tuvl.journal import Lost
+from tuvl.values import JsonObject
+
+POLL_S = 0.1
+"""Seconds between two looks at the queue."""
+
+_MOST_RECOVERIES = 1_000_000
+
+
+class LeftToOthers(BaseException):
+    """The run is not over, and goes on elsewhere or later; no `Exception`, so that it is recorded as no end."""
+
+
+class OwnedRows(DbosRows):
+    """The rows of a run that this process has, for as long as nobody has taken it over."""
+
+    def __init__(self, taken: int) -> None:
+        super().__init__(taken)
+        context = get_local_dbos_context()
+        self.owner = str(None if context is None else context.owner_xid)
+        """What marks the run as this process's."""
+
+    async def put(self, name: str, row: JsonObject) -> None:
+        """Keep a row; raises `Lost` when another process has the run by now."""
+        try:
+            await super().put(name, row)
+        except DBOSWorkflowConflictIDError:
+            raise Lost from None
+
+
+Body = Callable[[str, JsonObject, OwnedRows, Mapping[str, JsonObject]], Awaitable[JsonObject]]
+"""Performs a run: its id, what it was started with, where its rows go, and those that are there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a run is."""
+
+    payload: JsonObject
+    state: str
+    """`queued`, `waiting`, `running`, or `ended`."""
+    executor: str | None
+    output: JsonObject | None
+
+
+class SharedRuns:
+    """The runs on one database, as any process may read them and put them on the queue."""
+
+    def __init__(self, engine: sa.Engine, schema: str | None) -> None:
+        self.engine = engine
+        self.schema = schema
+        self.state = SharedState(engine, schema)
+        self._client: DBOSClient | None = None
+
+    def connect(self) -> None:
+        """Make what tables are missing, and connect."""
+        _without_pickle()
+        logging.getLogger("dbos").setLevel(logging.CRITICAL)  # what it says of failures, the run says
+        self._client = DBOSClient(
+            system_database_engine=self.engine,
+            dbos_system_schema=self.schema or "dbos",
+            serializer=DBOSPortableJSONSerializer(),
+            application_name=APPLICATION,
+        )
+        with self.state.making_tables():
+            self._client._sys_db.run_migrations()
+            self.state.make_tables()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._client is not None:
+            self._client.destroy()
+        self.engine.dispose()
+
+    def enqueue(self, run_id: str, payload: JsonObject, *, executor: str | None = None) -> None:
+        """Put a run on the queue, for one process where `executor` says so; one that is there already is left alone."""
+        options: dbos.EnqueueOptions = {
+            "workflow_name": WORKFLOW,
+            "queue_name": QUEUE if executor is None else PRIVATE + executor,
+            "workflow_id": run_id,
+            "app_version": str(_config("")["application_version"]),
+        }
+        self._reached.enqueue(options, payload)
+
+    def find(self, run_id: str, *, output: bool = True) -> Standing | None:
+        """Return where a run is; `None` when there is none."""
+        found = self._reached.list_workflows(workflow_ids=[run_id], load_input=True, load_output=output)
+        if not found or found[0].input is None:
+            return None
+        (one,) = found
+        return Standing(
+            payload=cast(JsonObject, found[0].input["args"][0]),
+            state=_state_of(one),
+            executor=one.executor_id,
+            output=cast(JsonObject | None, one.output),
+        )
+
+    def rows(self, run_id: str) -> dict[str, JsonObject]:
+        """Return what is recorded of a run, in order."""
+        steps = self._reached.list_workflow_steps(run_id)
+        return {step["function_name"]: cast(JsonObject, step["output"]) for step in steps}
+
+    @property
+    def _reached(self) -> DBOSClient:
+        if self._client is None:
+            raise RuntimeError("the runs are read before they are connected to")
+        return self._client
+
+
+def _state_of(one: dbos.WorkflowStatus) -> str:
+    match one.status:
+        case "PENDING":
+            return "running"
+        case "ENQUEUED":
+            return "waiting" if one.queue_name == WAITING else "queued"
+        case _:
+            return "ended"
+
+
+class Taker:
+    """DBOS in this process, which takes runs off the queue. One in a process, in the event loop it was opened in."""
+
+    def __init__(self, runs: SharedRuns, *, executor: str, concurrency: int, body: Body) -> None:
+        self._runs = runs
+        self._executor = executor
+        self._concurrency = concurrency
+        self._body = body
+        self._queue: Queue | None = None
+
+    def open(self) -> None:
+        """Begin to take runs; call it inside the event loop."""
+        config = _config(self._executor)
+        config["system_database_engine"] = self._runs.engine
+        config["run_migrations"] = False
+        if self._runs.schema is not None:
+            config["dbos_system_schema"] = self._runs.schema
+        DBOS(config=config)
+
+        @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=_MOST_RECOVERIES)
+        async def run(payload: JsonObject) -> JsonObject:
+            return await self._perform(payload)
+
+        # DBOS keeps the limits of a queue in the database, where they hold for all processes; how much a process
+        # takes is its own affair, as with the queues that DBOS makes for itself.
+        registry = _get_dbos_instance()._registry
+        self._queue = registry._register_internal_queue(
+            QUEUE, worker_concurrency=self._concurrency, polling_interval_sec=POLL_S
+        )
+        registry._register_internal_queue(PRIVATE + self._executor, polling_interval_sec=POLL_S)
+        DBOS.launch()
+
+    def take_new(self, wanted: bool) -> None:
+        """Say whether runs are taken off the queue; a process that stops keeps those it has."""
+        if self._queue is not None:
+            self._queue._worker_concurrency = self._concurrency if wanted else 0
+
+    def close(self) -> None:
+        """Stop; what is still performed here goes on nowhere until somebody releases it."""
+        self.take_new(False)
+        DBOS.destroy(workflow_completion_timeout_sec=0)
+
+    async def _perform(self, payload: JsonObject) -> JsonObject:
+        run_id = str(DBOS.workflow_id)
+        taken, found = await _found(run_id)
+        return await self._body(run_id, payload, OwnedRows(taken), found)

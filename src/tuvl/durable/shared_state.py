@@ -1,0 +1,347 @@
+"""What processes know together of the runs on one database, and who of them has which.
+
+A run is PENDING under the executor that performs it, and ENQUEUED on one of three kinds of queue otherwise: that of
+runs which anybody may take, that of runs which wait for a person, and the private one of a process that is to take it.
+Moves between these, and what makes a run move, are one transaction each; whoever moves a run has locked its row.
+
+Everything here is synchronous and is called from threads.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import sqlalchemy as sa
+
+from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING, shared_tables
+from tuvl.values import JsonObject
+
+ATTEMPTS = 6
+"""Attempts at a piece of work that loses its connection; the pauses between them grow to a few seconds in all."""
+
+FIRST_PAUSE_S = 0.1
+MOST_TABLES_LOCK = 7_281_455
+"""Key of the PostgreSQL lock under which tables are made."""
+
+PENDING, ENQUEUED = "PENDING", "ENQUEUED"
+
+DatabaseFault = sa.exc.SQLAlchemyError
+"""What the database says when it cannot do something, or is not there."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitRow:
+    """What a run waits for; moments are seconds since 1970."""
+
+    run_id: str
+    name: str
+    digest: str
+    workflow: str
+    kind: str
+    step: str
+    message: str
+    tenant: str | None
+    asked: JsonObject
+    document: JsonObject
+    """The result document of the run as it stands."""
+    since: float
+    deadline: float | None
+    answered_by: str | None = None
+    answered_at: float | None = None
+    answer: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbortRow:
+    """Somebody wants a run to stop."""
+
+    reason: str
+    by: str
+
+
+class SharedState:
+    """The state of all runs on one database."""
+
+    def __init__(self, engine: sa.Engine, schema: str | None) -> None:
+        self._engine = engine
+        self._schema = schema
+        tables = shared_tables(schema)
+        self._metadata = tables.metadata
+        self._waits, self._keys = tables.waits, tables.keys
+        self._definitions, self._aborts = tables.definitions, tables.aborts
+        self._workflows = tables.workflows
+
+    @contextmanager
+    def making_tables(self) -> Iterator[None]:
+        """Have the right to make tables while the block runs: of processes that start at once, one at a time."""
+        if self._engine.dialect.name != "postgresql":
+            yield
+            return
+        with self._engine.connect() as connection:
+            connection.execute(sa.text("SELECT pg_advisory_lock(:key)"), {"key": MOST_TABLES_LOCK})
+            connection.commit()
+            try:
+                yield
+            finally:
+                connection.execute(sa.text("SELECT pg_advisory_unlock(:key)"), {"key": MOST_TABLES_LOCK})
+                connection.commit()
+
+    def make_tables(self) -> None:
+        """Make the tables that are not there."""
+        with self._engine.begin() as connection:
+            if self._schema is not None:
+                connection.execute(sa.schema.CreateSchema(self._schema, if_not_exists=True))
+            self._metadata.create_all(connection)
+
+    # ---- what runs are started with --------------------------------------------------------------------------------
+
+    def claim_key(self, key: str, run_id: str) -> str:
+        """Keep which run a key has started; returns the run of whoever was first."""
+
+        def claim(connection: sa.Connection) -> str:
+            connection.execute(self._insert(self._keys, {"key": key, "run_id": run_id}))
+            found = connection.execute(sa.select(self._keys.c.run_id).where(self._keys.c.key == key))
+            return str(found.scalar_one())
+
+        return self._in_transaction(claim)
+
+    def run_of_key(self, key: str) -> str | None:
+        """Return which run a key has started."""
+        query = sa.select(self._keys.c.run_id).where(self._keys.c.key == key)
+        return self._in_transaction(lambda connection: connection.execute(query).scalar())
+
+    def keep_definition(self, digest: str, files: Mapping[str, bytes]) -> None:
+        """Keep the files that a run is made of, once."""
+        rows = [{"digest": digest, "path": path, "data": data} for path, data in sorted(files.items())]
+
+        def keep(connection: sa.Connection) -> None:
+            if connection.execute(self._of_definition(digest).limit(1)).first() is None:
+                for row in rows:
+                    connection.execute(self._insert(self._definitions, row))
+
+        self._in_transaction(keep)
+
+    def definition(self, digest: str) -> dict[str, bytes]:
+        """Return the files of a definition; none when it is not kept."""
+        found = self._in_transaction(lambda connection: connection.execute(self._of_definition(digest)).all())
+        return {str(row.path): bytes(row.data) for row in found}
+
+    def _of_definition(self, digest: str) -> sa.Select[Any]:
+        table = self._definitions
+        return sa.select(table.c.path, table.c.data).where(table.c.digest == digest)
+
+    # ---- people ----------------------------------------------------------------------------------------------------
+
+    def suspend(self, wait: WaitRow, *, owner: str) -> bool:
+        """Keep what a run waits for, and let go of it; `False` when this owner has lost it.
+
+        Where it has been answered, or told to stop, in the meantime, the run goes on at once.
+        """
+        waits = self._waits
+
+        def suspend(connection: sa.Connection) -> bool:
+            if not self._lock(connection, wait.run_id):
+                return False
+            values = {**_fields(wait), "answered_by": None, "answered_at": None, "answer": None}
+            unanswered = sa.and_(waits.c.run_id == wait.run_id, waits.c.answered_at.is_(None))
+            connection.execute(sa.delete(waits).where(unanswered))
+            connection.execute(self._insert(waits, values))
+            asked = sa.select(waits.c.answered_at).where(*self._same(wait))
+            answered = connection.execute(asked).scalar_one() is not None
+            stopped = self._abort_in(connection, wait.run_id) is not None
+            return self._requeue(
+                connection,
+                QUEUE if answered or stopped else WAITING,
+                self._workflows.c.workflow_uuid == wait.run_id,
+                self._workflows.c.status == PENDING,
+                self._workflows.c.owner_xid == owner,
+            )
+
+        return bool(self._in_transaction(suspend))
+
+    def answer(self, wait: WaitRow, answer: JsonObject, *, by: str, at: float) -> bool:
+        """Keep the answer to a wait, once, and let the run go on; `False` when it has one, or it comes too late."""
+        waits = self._waits
+
+        def answering(connection: sa.Connection) -> bool:
+            self._lock(connection, wait.run_id)
+            open_ = (*self._same(wait), waits.c.answered_at.is_(None), self._in_time(at))
+            given = sa.update(waits).where(*open_).values(answer=answer, answered_by=by, answered_at=at)
+            if connection.execute(given).rowcount != 1:
+                # Unless it is this very answer, and the connection was lost when it was kept.
+                mine = (*self._same(wait), waits.c.answered_by == by, waits.c.answered_at == at)
+                return connection.execute(sa.select(waits.c.name).where(*mine)).first() is not None
+            self._wake(connection, wait.run_id)
+            return True
+
+        return self._in_transaction(answering)
+
+    def waits_of(self, run_id: str) -> list[WaitRow]:
+        """Return everything that a run has waited for, the latest first."""
+        query = sa.select(self._waits).where(self._waits.c.run_id == run_id).order_by(self._waits.c.since.desc())
+        return self._wait_rows(query)
+
+    def open_waits(self) -> list[WaitRow]:
+        """Return what runs wait for, the oldest first."""
+        query = sa.select(self._waits).where(self._waits.c.answered_at.is_(None)).order_by(self._waits.c.since)
+        return self._wait_rows(query)
+
+    def wake_overdue(self, now: float) -> list[str]:
+        """Let runs go on whose time for an answer is over; returns which."""
+        waits = self._waits
+        query = sa.select(waits.c.run_id).where(waits.c.answered_at.is_(None), waits.c.deadline <= now)
+
+        def wake(connection: sa.Connection) -> list[str]:
+            overdue = [str(run_id) for (run_id,) in connection.execute(query)]
+            return [run_id for run_id in overdue if self._wake(connection, run_id)]
+
+        return self._in_transaction(wake)
+
+    def over(self, run_id: str) -> None:
+        """Forget what a run that has ended was waiting for and told."""
+        waits, aborts = self._waits, self._aborts
+
+        def forget(connection: sa.Connection) -> None:
+            connection.execute(sa.delete(waits).where(waits.c.run_id == run_id, waits.c.answered_at.is_(None)))
+            connection.execute(sa.delete(aborts).where(aborts.c.run_id == run_id))
+
+        self._in_transaction(forget)
+
+    def _wait_rows(self, query: sa.Select[Any]) -> list[WaitRow]:
+        found = self._in_transaction(lambda connection: connection.execute(query).all())
+        return [WaitRow(**row._mapping) for row in found]
+
+    def _same(self, wait: WaitRow) -> tuple[sa.ColumnElement[bool], ...]:
+        waits = self._waits
+        return (waits.c.run_id == wait.run_id, waits.c.name == wait.name, waits.c.digest == wait.digest)
+
+    def _in_time(self, at: float) -> sa.ColumnElement[bool]:
+        return sa.or_(self._waits.c.deadline.is_(None), self._waits.c.deadline > at)
+
+    # ---- orders ----------------------------------------------------------------------------------------------------
+
+    def abort(self, run_id: str, reason: str, *, by: str, at: float) -> None:
+        """Keep that a run is to stop, and have somebody take it up for that when it waits."""
+        values = {"run_id": run_id, "reason": reason, "asked_by": by, "at": at}
+
+        def order(connection: sa.Connection) -> None:
+            self._lock(connection, run_id)
+            connection.execute(self._insert(self._aborts, values))
+            self._wake(connection, run_id)
+
+        self._in_transaction(order)
+
+    def aborts(self, run_ids: Iterable[str]) -> dict[str, AbortRow]:
+        """Return which of these runs are to stop."""
+        aborts = self._aborts
+        query = sa.select(aborts).where(aborts.c.run_id.in_(list(run_ids)))
+        found = self._in_transaction(lambda connection: connection.execute(query).all())
+        return {row.run_id: AbortRow(reason=row.reason, by=row.asked_by) for row in found}
+
+    def _abort_in(self, connection: sa.Connection, run_id: str) -> object:
+        return connection.execute(sa.select(self._aborts.c.run_id).where(self._aborts.c.run_id == run_id)).first()
+
+    # ---- who has which run -----------------------------------------------------------------------------------------
+
+    def leave(self, run_id: str, *, owner: str) -> bool:
+        """Let go of a run that is not over, so that another process takes it; `False` when this owner has lost it."""
+        mine = (self._workflows.c.workflow_uuid == run_id, self._workflows.c.owner_xid == owner)
+        return self._moved(QUEUE, *mine, self._workflows.c.status == PENDING) > 0
+
+    def release(self, executor: str) -> int:
+        """Let go of all that a process has, or is to take; returns how many runs. It must be gone, or ask itself."""
+        table = self._workflows
+        has = sa.and_(table.c.status == PENDING, table.c.executor_id == executor)
+        to_take = sa.and_(table.c.status == ENQUEUED, table.c.queue_name == PRIVATE + executor)
+        return self._moved(QUEUE, sa.or_(has, to_take))
+
+    def take(self, run_id: str, executor: str) -> bool:
+        """Have a process take a run that nobody has; `False` when somebody has it, or it has ended."""
+        table = self._workflows
+        return self._moved(PRIVATE + executor, table.c.workflow_uuid == run_id, table.c.status == ENQUEUED) > 0
+
+    def settled(self, run_ids: Iterable[str]) -> set[str]:
+        """Return which of these runs have ended, or wait for somebody."""
+        table = self._workflows
+        waits = sa.and_(table.c.status == ENQUEUED, table.c.queue_name == WAITING)
+        query = sa.select(table.c.workflow_uuid).where(
+            table.c.workflow_uuid.in_(list(run_ids)), sa.or_(waits, table.c.status.not_in((PENDING, ENQUEUED)))
+        )
+        return self._in_transaction(lambda connection: {str(run_id) for (run_id,) in connection.execute(query)})
+
+    def owners(self) -> set[str]:
+        """Return the processes that have runs, or are to take some."""
+        table = self._workflows
+        having = sa.select(table.c.executor_id).where(table.c.status == PENDING).distinct()
+        private = table.c.queue_name.startswith(PRIVATE, autoescape=True)
+        taking = sa.select(table.c.queue_name).where(table.c.status == ENQUEUED, private).distinct()
+
+        def look(connection: sa.Connection) -> set[str]:
+            found = {str(executor) for (executor,) in connection.execute(having)}
+            return found | {str(name).removeprefix(PRIVATE) for (name,) in connection.execute(taking)}
+
+        return self._in_transaction(look)
+
+    def _lock(self, connection: sa.Connection, run_id: str) -> bool:
+        """Keep others from moving a run for the rest of the transaction; `False` when there is none."""
+        query = sa.select(self._workflows.c.workflow_uuid).where(self._workflows.c.workflow_uuid == run_id)
+        return connection.execute(query.with_for_update()).first() is not None
+
+    def _wake(self, connection: sa.Connection, run_id: str) -> bool:
+        table = self._workflows
+        waiting = (table.c.status == ENQUEUED, table.c.queue_name == WAITING)
+        return self._requeue(connection, QUEUE, table.c.workflow_uuid == run_id, *waiting)
+
+    def _moved(self, queue: str, *where: sa.ColumnElement[bool]) -> int:
+        return self._in_transaction(lambda connection: self._move(connection, queue, *where))
+
+    def _requeue(self, connection: sa.Connection, queue: str, *where: sa.ColumnElement[bool]) -> bool:
+        return self._move(connection, queue, *where) > 0
+
+    def _move(self, connection: sa.Connection, queue: str, *where: sa.ColumnElement[bool]) -> int:
+        # As DBOS does it when it recovers a run: without an owner, what the former one still writes is refused.
+        values = {
+            "status": ENQUEUED,
+            "queue_name": queue,
+            "owner_xid": None,
+            "started_at_epoch_ms": None,
+            "updated_at": int(time.time() * 1000),
+        }
+        return connection.execute(sa.update(self._workflows).where(*where).values(values)).rowcount
+
+    # ---- the database ----------------------------------------------------------------------------------------------
+
+    def _insert(self, table: sa.Table, values: Mapping[str, object]) -> sa.Insert:
+        """Return an insertion that leaves a row alone which is there."""
+        if self._engine.dialect.name == "postgresql":
+            from sqlalchemy.dialects.postgresql import insert as to_postgres
+
+            return cast(sa.Insert, to_postgres(table).values(values).on_conflict_do_nothing())
+        from sqlalchemy.dialects.sqlite import insert as to_sqlite
+
+        return cast(sa.Insert, to_sqlite(table).values(values).on_conflict_do_nothing())
+
+    def _in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
+        """Do work in a transaction, again where the connection is lost or another transaction was in the way.
+
+        Each piece of work here comes to the same when it is done twice.
+        """
+        pause = FIRST_PAUSE_S
+        for attempt in range(ATTEMPTS):
+            try:
+                with self._engine.begin() as connection:
+                    return work(connection)
+            except (sa.exc.OperationalError, sa.exc.InterfaceError):
+                if attempt == ATTEMPTS - 1:
+                    raise
+            time.sleep(pause)
+            pause *= 2
+        raise AssertionError("unreachable")
+
+
+def _fields(wait: WaitRow) -> dict[str, object]:
+    return {name: getattr(wait, name) for name in WaitRow.__slots__}

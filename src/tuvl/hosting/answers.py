@@ -1,0 +1,62 @@
+"""Whether an answer fits what a run asks, and whoever gives it."""
+
+from tuvl.errors import UsageError
+from tuvl.hosting.requests import AnswerRefused
+from tuvl.principal import Principal
+from tuvl.steps.human import refuse_answer, refuse_person
+from tuvl.values import JsonObject
+
+OUTCOMES = ("done", "retry", "failed")
+
+
+def checked(kind: str, asked: JsonObject, value: JsonObject, who: Principal) -> JsonObject:
+    """Return an answer as the record keeps it; raises `AnswerRefused`."""
+    match kind:
+        case "question":
+            return _to_question(asked, value, who)
+        case "approval":
+            return _to_approval(value)
+        case "outcome_unknown":
+            return _to_unknown_outcome(value)
+        case _:
+            raise AnswerRefused(f"the run waits for {kind!r}, which cannot be answered", "not_waiting")
+
+
+def _to_question(asked: JsonObject, value: JsonObject, who: Principal) -> JsonObject:
+    refuse_reserved(value)
+    try:
+        refuse_person(asked, who)
+    except UsageError as error:
+        raise AnswerRefused(str(error), "not_allowed") from None
+    try:
+        refuse_answer(asked, value, who)
+    except UsageError as error:
+        raise AnswerRefused(str(error), "invalid") from None
+    return {"answer": value}
+
+
+def _to_approval(value: JsonObject) -> JsonObject:
+    approved, note = value.get("approved"), value.get("note")
+    if not isinstance(approved, bool) or not (note is None or isinstance(note, str)) or value.keys() - _APPROVAL:
+        raise AnswerRefused("an approval is answered with `approved`, true or false, and perhaps a `note`", "invalid")
+    return {"approved": approved, "note": note}
+
+
+_APPROVAL = {"approved", "note"}
+
+
+def _to_unknown_outcome(value: JsonObject) -> JsonObject:
+    outcome, given = value.get("outcome"), value.get("answer") or {}
+    if outcome not in OUTCOMES or value.keys() - {"outcome", "answer"}:
+        raise AnswerRefused(f"say what became of the step: `outcome` is one of {', '.join(OUTCOMES)}", "invalid")
+    if not isinstance(given, dict) or (given and outcome != "done"):
+        raise AnswerRefused("`answer` says what a step would have set, and goes with the outcome `done`", "invalid")
+    refuse_reserved(given)
+    return {"outcome": outcome, "answer": given}
+
+
+def refuse_reserved(value: JsonObject) -> None:
+    """Raise `AnswerRefused` for keys that belong to the engine."""
+    reserved = sorted(key for key in value if key.startswith("_"))
+    if reserved:
+        raise AnswerRefused(f"the answer has the key {reserved[0]!r}, and those with a '_' are the engine's", "invalid")

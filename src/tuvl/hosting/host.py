@@ -1,0 +1,354 @@
+"""`Host`: the durable runs of a project on one database, which many processes may share.
+
+On PostgreSQL, by `TUVL_DATABASE_URL`, any number of processes on any number of machines put runs on the queue, perform
+them, and take over those of a process that died. Without it there is one SQLite file, `.tuvl/host.sqlite`, and one
+process at a time has it. What is promised of a run is in `docs/durable.md`.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
+from uuid import uuid4
+
+from tuvl.control import RunControl
+from tuvl.data.run_rows import RunRow
+from tuvl.durable.files import RunFiles
+from tuvl.engine.admission import check_start, initial_context
+from tuvl.errors import UsageError
+from tuvl.events.sink import Sink
+from tuvl.hosting.answers import checked
+from tuvl.hosting.forking import forked
+from tuvl.hosting.opening import executor_id, opened, require_backend
+from tuvl.hosting.requests import (
+    Answered,
+    AnswerRefused,
+    AnswerRequest,
+    NoSuchRun,
+    StartRequest,
+    WaitingRun,
+    WaitKind,
+)
+from tuvl.hosting.started import Started
+from tuvl.hosting.workshop import Workshop
+from tuvl.principal import ANY, Principal
+from tuvl.project.index import ProjectIndex
+from tuvl.settings import Settings
+from tuvl.supervision.opening import open_registry
+from tuvl.supervision.registry import RunRegistry
+from tuvl.tools.approval import Approvals, AskedLater
+from tuvl.values import JsonObject, canonical
+
+if TYPE_CHECKING:
+    from tuvl.durable.queued import SharedRuns, Standing
+    from tuvl.durable.shared_state import WaitRow
+    from tuvl.hosting.performers import Performer
+
+
+class Host:
+    """The durable runs of a project. Made by `open`; there is one in a process, and it belongs to one event loop."""
+
+    def __init__(
+        self,
+        project: ProjectIndex,
+        settings: Settings,
+        runs: "SharedRuns",
+        workshop: Workshop,
+        registry: RunRegistry,
+        performer: "Performer",
+    ) -> None:
+        """Wire it; callers use `open`."""
+        self._files = RunFiles(project.state_root)
+        self._settings = settings
+        self._runs = runs
+        self._state = runs.state
+        self._workshop = workshop
+        self._registry = registry
+        self._performer = performer
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        project: ProjectIndex,
+        settings: Settings,
+        *,
+        concurrency: int,
+        registry: RunRegistry | None = None,
+        sinks_for: Callable[[str], Sequence[Sink]] | None = None,
+        control_for: Callable[[str], RunControl] | None = None,
+        approvals: Approvals | None = None,
+    ) -> AsyncIterator["Host"]:
+        """Have the runs of a project for as long as the block runs; what still goes on at its end is left to others.
+
+        Args:
+            project: The project; what it keeps is below its `state_root`.
+            settings: `database_url` says where the runs are.
+            concurrency: Most runs that this process takes off the queue at a time; with 0 it takes none, and performs
+                only what `start` and `take` are told to perform here.
+            registry: Where runs are seen and controlled. Without one the host has its own, with every run on it.
+            sinks_for: Who hears of the events of a run that is performed here, by its id.
+            control_for: The control channel of a run that is performed here, by its id.
+            approvals: Who approves calls of runs that are performed here; without it they wait for `answer`.
+
+        Raises:
+            UsageError: The extra is not installed, or another process has the file.
+            ConfigError: `TUVL_DATABASE_URL` leads to no database that can be used.
+        """
+        require_backend()
+        from tuvl.hosting.performers import Performer
+
+        shown = registry or open_registry(str(project.state_root), settings, every_run=True)
+        performer = Performer(
+            executor=executor_id(),
+            concurrency=concurrency,
+            sinks_for=sinks_for or _nobody,
+            control_for=control_for or (lambda _: RunControl(pause_max_s=settings.agent_pause_max_s)),
+            approvals=approvals or AskedLater(),
+        )
+        try:
+            async with opened(project, settings, performer.executor, performer.hears) as runs:
+                state = runs.state
+                shop = Workshop(project, settings, shown, keep=state.keep_definition, fetch=state.definition)
+                try:
+                    async with performer.performing(runs, shop, shown):
+                        yield cls(project, settings, runs, shop, shown, performer)
+                finally:
+                    await shop.aclose()
+        finally:
+            if registry is None:
+                await shown.aclose()
+
+    # ---- starting, waiting ------------------------------------------------------------------------------------------
+
+    async def start(self, request: StartRequest, *, here: bool = False) -> str:
+        """Start a run, and return its id: it is accepted and on record, and is performed whatever becomes of us.
+
+        One of the same id or key is attached to, and nothing is started anew. With `here` this process performs it,
+        whatever its concurrency, unless it dies before.
+
+        Raises `UsageError` for a workflow that there is not or that the principal may not run, `InputError` for an
+        input that does not fit, `ConfigError` for a workflow with mistakes; nothing is kept then.
+        """
+        known = await self._known(request)
+        if known is not None:
+            return known
+        async with self._workshop.current(request.workflow, request.models) as prepared:
+            check_start(prepared.plan, request.principal)
+            initial_context(prepared.plan, request.input)
+            started = Started(
+                workflow=prepared.plan.workflow,
+                definition=prepared.definition,
+                input=request.input,
+                models=dict(request.models),
+                principal=request.principal,
+                timeout_s=request.timeout_s,
+                trace=request.trace,
+            )
+            schema_version = prepared.plan.schema_version
+        run_id = request.run_id or uuid4().hex
+        if request.key is not None:
+            run_id = await asyncio.to_thread(self._state.claim_key, _key(request), run_id)
+        await self._accept(run_id, started, started.to_json(), schema_version, here=here)
+        return run_id
+
+    async def _known(self, request: StartRequest) -> str | None:
+        run_id = request.run_id
+        if run_id is not None:
+            self._files.database(run_id)  # refuses what is no id
+        if request.key is not None:
+            of_key = await asyncio.to_thread(self._state.run_of_key, _key(request))
+            if of_key is not None and run_id not in (None, of_key):
+                raise UsageError(f"the key was used for another run, {of_key!r}")
+            run_id = of_key or run_id
+        if run_id is None:
+            return None
+        standing = await asyncio.to_thread(self._runs.find, run_id, output=False)
+        if standing is None:
+            return None
+        if not _may_see(request.principal, Started.of(standing.payload).principal.tenant):
+            raise UsageError(f"the id {run_id!r} is taken; let one be made")
+        return run_id
+
+    async def _accept(
+        self, run_id: str, started: Started, payload: JsonObject, schema_version: str, *, here: bool
+    ) -> None:
+        row = RunRow(
+            run_id=run_id,
+            workflow=started.workflow,
+            schema_version=schema_version,
+            principal=started.principal,
+            started_at=datetime.now(UTC),
+        )
+        await self._registry.access.store.queued(row)
+        executor = None
+        if here:
+            await self._performer.open()
+            executor = self._performer.executor
+        await asyncio.to_thread(self._runs.enqueue, run_id, payload, executor=executor)
+
+    async def result(self, run_id: str) -> JsonObject | None:
+        """Return the result document of a run that has ended, or that waits for somebody; `None` while it goes on.
+
+        Raises `NoSuchRun`.
+        """
+        standing = await self._standing(run_id)
+        if standing.state == "waiting":
+            waits = await asyncio.to_thread(self._state.waits_of, run_id)
+            return next((wait.document for wait in waits if wait.answered_at is None), None)
+        if standing.output is None:
+            return None
+        return cast(JsonObject, standing.output["result"])
+
+    async def wait(self, run_id: str, timeout_s: float | None = None) -> JsonObject | None:
+        """Wait until a run has ended or waits for somebody, and return its document; `None` after `timeout_s` seconds.
+
+        Raises `NoSuchRun`.
+        """
+        await self._standing(run_id)
+        try:
+            async with asyncio.timeout(timeout_s):
+                while True:
+                    await self._performer.settled(run_id)
+                    found = await self.result(run_id)
+                    if found is not None:
+                        return found
+        except TimeoutError:
+            return None
+
+    async def take(self, run_id: str) -> bool:
+        """Have this process perform a run that nobody has just now; `False` when somebody has it, or it has ended.
+
+        A run that waits is taken up too, and waits again when there is no answer. Raises `NoSuchRun`.
+        """
+        await self._standing(run_id)
+        await self._performer.open()
+        return await asyncio.to_thread(self._state.take, run_id, self._performer.executor)
+
+    # ---- people -----------------------------------------------------------------------------------------------------
+
+    async def waits(self, reader: Principal) -> list[WaitingRun]:
+        """Return what runs wait for that the reader may see, the oldest first."""
+        found = await asyncio.to_thread(self._state.open_waits)
+        return [_waiting(wait) for wait in found if _may_see(reader, wait.tenant)]
+
+    async def answer(self, run_id: str, request: AnswerRequest) -> Answered:
+        """Answer what a run waits for; it goes on at once, in whichever process takes it.
+
+        Of several answers the first one counts. Raises `AnswerRefused` for one that does not count, which says why, and
+        `NoSuchRun`.
+        """
+        wait = await self._asked(run_id, request)
+        _refuse_late(wait)
+        value = checked(wait.kind, wait.asked, request.value, request.by)
+        at = time.time()
+        if not await asyncio.to_thread(self._state.answer, wait, value, by=request.by.id, at=at):
+            _refuse_late(await self._asked(run_id, request))
+            raise AnswerRefused(f"run {run_id!r} waits for this no more", "not_waiting")
+        return Answered(run_id=run_id, by=request.by.id, at=datetime.fromtimestamp(at, UTC))
+
+    async def _asked(self, run_id: str, request: AnswerRequest) -> "WaitRow":
+        standing = await self._standing(run_id)
+        if not _may_see(request.by, Started.of(standing.payload).principal.tenant):
+            raise _no_such_run(run_id)
+        waits = await asyncio.to_thread(self._state.waits_of, run_id)
+        for wait in waits:
+            if wait.digest == request.digest:
+                return wait
+        if any(wait.answered_at is None for wait in waits):
+            raise AnswerRefused(
+                f"run {run_id!r} asks something else by now; look at what it waits for", "other_question"
+            )
+        raise AnswerRefused(f"run {run_id!r} waits for nothing", "not_waiting")
+
+    # ---- stopping, forking, leaving ---------------------------------------------------------------------------------
+
+    async def abort(self, run_id: str, reason: str, by: str) -> None:
+        """Have a run end as aborted, wherever it is; the steps routed from `aborted` still run.
+
+        It is kept until that is done, whatever becomes of processes. Raises `NoSuchRun`, and `UsageError` for a run
+        that has ended.
+        """
+        standing = await self._standing(run_id)
+        if standing.state == "ended":
+            raise UsageError(f"run {run_id!r} has ended; there is nothing to stop")
+        await asyncio.to_thread(self._state.abort, run_id, reason, by=by, at=time.time())
+        self._performer.abort(run_id, reason, by=by)
+
+    async def fork(self, run_id: str, at: str, *, here: bool = False) -> str:
+        """Start a run with the record of another one up to the first visit of a step, and return its id.
+
+        It has the input and the definition of that one. Raises `NoSuchRun`, `UsageError` for a step that has no entry.
+        """
+        standing = await self._standing(run_id)
+        rows = await asyncio.to_thread(self._runs.rows, run_id)
+        payload = forked(standing.payload, rows, at)
+        started = Started.of(payload)
+        new = uuid4().hex
+        await self._accept(new, started, payload, "", here=here)
+        return new
+
+    async def drain(self, timeout_s: float) -> int:
+        """Take no new runs, and leave those that go on here to others, each after what it is doing just now.
+
+        Returns how many still go on after `timeout_s` seconds; they are cut off when the host is closed.
+        """
+        return await self._performer.drain(timeout_s)
+
+    @property
+    def running(self) -> list[str]:
+        """Ids of the runs that are performed in this process just now."""
+        return self._performer.running
+
+    async def _standing(self, run_id: str) -> "Standing":
+        self._files.database(run_id)  # refuses what is no id
+        standing = await asyncio.to_thread(self._runs.find, run_id)
+        if standing is None:
+            raise _no_such_run(run_id)
+        return standing
+
+
+def _nobody(run_id: str) -> Sequence[Sink]:
+    return ()
+
+
+def _no_such_run(run_id: str) -> NoSuchRun:
+    return NoSuchRun(f"there is no durable run {run_id!r} in this database; see `tuvl runs list`")
+
+
+def _key(request: StartRequest) -> str:
+    return canonical([request.principal.tenant, request.key])
+
+
+def _may_see(reader: Principal, tenant: str | None) -> bool:
+    return ANY in reader.scopes or reader.tenant == tenant
+
+
+def _refuse_late(wait: "WaitRow") -> None:
+    if wait.answered_at is not None:
+        raise AnswerRefused(
+            f"run {wait.run_id!r} has its answer: already answered by {wait.answered_by}", "already_answered"
+        )
+    if wait.deadline is not None and wait.deadline <= time.time():
+        raise AnswerRefused(f"run {wait.run_id!r} waits no more: the time for an answer is over", "too_late")
+
+
+def _waiting(wait: "WaitRow") -> WaitingRun:
+    group, assignee, by = (wait.asked.get(name) for name in ("required_group", "assignee", "requested_by"))
+    return WaitingRun(
+        run_id=wait.run_id,
+        workflow=wait.workflow,
+        kind=cast(WaitKind, wait.kind),
+        step=wait.step,
+        message=wait.message,
+        asked=wait.asked,
+        digest=wait.digest,
+        since=datetime.fromtimestamp(wait.since, UTC),
+        deadline=None if wait.deadline is None else datetime.fromtimestamp(wait.deadline, UTC),
+        groups=() if group is None else (str(group),),
+        assignee=None if assignee is None else str(assignee),
+        requested_by=None if by is None else str(by),
+        tenant=wait.tenant,
+    )

@@ -1,0 +1,123 @@
+"""Opens the database of a host: PostgreSQL where the settings name one, else a file that one process has."""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from tuvl.durable.embedded import INSTALL
+from tuvl.durable.files import held_lock
+from tuvl.errors import ConfigError, UsageError
+from tuvl.project.index import ProjectIndex
+from tuvl.redaction import redact
+from tuvl.settings import Settings
+
+if TYPE_CHECKING:
+    from tuvl.durable.queued import SharedRuns
+
+FILE = "host.sqlite"
+
+
+def is_shared(settings: Settings) -> bool:
+    """Tell whether durable runs are kept where many processes may have them."""
+    return (settings.database_url or "").startswith("postgres")
+
+
+def executor_id() -> str:
+    """Return what marks the runs of this process; no other one ever has it."""
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+
+
+def require_backend() -> None:
+    """Raise `UsageError` where the extra is not installed, before anything is made."""
+    try:
+        import tuvl.durable.queued  # noqa: F401 - most runs are not durable, and its import takes a second
+    except ImportError as error:
+        raise UsageError(f"{INSTALL} (no module {error.name!r})") from None
+
+
+@asynccontextmanager
+async def opened(
+    project: ProjectIndex, settings: Settings, executor: str, hears: Callable[[bool], None]
+) -> AsyncIterator["SharedRuns"]:
+    """Have the database, as a process that is known to be alive; `hears` is told when that is in doubt."""
+    if is_shared(settings):
+        async with _on_postgres(project, settings, executor, hears) as runs:
+            yield runs
+    else:
+        with _on_file(project.state_root) as path:
+            async with _connected(_file_runs(path)) as runs:
+                # Nobody else has the file: whoever had runs in it is gone.
+                for gone in await asyncio.to_thread(runs.state.owners):
+                    await asyncio.to_thread(runs.state.release, gone)
+                yield runs
+
+
+@asynccontextmanager
+async def _connected(runs: "SharedRuns") -> AsyncIterator["SharedRuns"]:
+    from tuvl.durable.shared_state import DatabaseFault
+
+    try:
+        try:
+            await asyncio.to_thread(runs.connect)
+        except DatabaseFault as error:
+            cause = getattr(error, "orig", None) or error
+            raise ConfigError(f"the database of durable runs cannot be used: {redact(_first_line(cause))}") from None
+        yield runs
+    finally:
+        await asyncio.to_thread(runs.close)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+@asynccontextmanager
+async def _on_postgres(
+    project: ProjectIndex, settings: Settings, executor: str, hears: Callable[[bool], None]
+) -> AsyncIterator["SharedRuns"]:
+    from tuvl.data.location import read_url
+    from tuvl.durable.liveness import Liveness
+    from tuvl.durable.postgres import open_postgres
+    from tuvl.durable.queued import SharedRuns
+    from tuvl.durable.shared_tables import SCHEMA
+
+    url = read_url(settings.database_url or "", root=str(project.state_root), where="TUVL_DATABASE_URL")
+    async with _connected(SharedRuns(open_postgres(url), SCHEMA)) as runs:
+        liveness = Liveness(runs.engine, runs.state, executor, schema=SCHEMA, hears=hears)
+        await asyncio.to_thread(liveness.start)
+        try:
+            yield runs
+        finally:
+            await asyncio.to_thread(liveness.stop)
+
+
+def _file_runs(path: Path) -> "SharedRuns":
+    from tuvl.durable.queued import SharedRuns
+    from tuvl.durable.sqlite_file import open_sqlite
+
+    return SharedRuns(open_sqlite(str(path)), None)
+
+
+@contextmanager
+def _on_file(root: Path) -> Iterator[Path]:
+    folder = root / ".tuvl"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise UsageError(f"durable runs cannot be kept in {str(folder)!r}: {reason}") from None
+    with held_lock(folder / "host.lock") as held:
+        if not held:
+            raise UsageError(
+                "another process has the durable runs of this project; several share a PostgreSQL, named by "
+                "TUVL_DATABASE_URL"
+            )
+        path = folder / FILE
+        # Made before SQLite makes it, so that nobody else can ever read it; its own files follow it in that.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        yield path

@@ -1,0 +1,195 @@
+"""The runs that a process has taken: each goes on by its record, until it ends, waits, or is left to others."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import cast
+
+from tuvl.analysis.steps import mapping
+from tuvl.control import Intervention, RunControl
+from tuvl.durable.leaving import LeavingJournal, rows_of_payload
+from tuvl.durable.queued import LeftToOthers, OwnedRows
+from tuvl.durable.record import Answer
+from tuvl.durable.shared_state import SharedState, WaitRow
+from tuvl.engine.result import RunError, RunResult, Usage
+from tuvl.errors import TuvlError
+from tuvl.events.sink import Sink
+from tuvl.hosting.performing import performed
+from tuvl.hosting.started import Started, last_definition
+from tuvl.hosting.workshop import Workshop
+from tuvl.redaction import redact
+from tuvl.supervision.registry import RunRegistry
+from tuvl.tools.approval import Approvals
+from tuvl.values import JsonObject
+
+RECORD_PAUSE_S = 1.0
+"""Seconds before a run whose record could not be written is left to whoever takes it next."""
+
+_log = logging.getLogger("tuvl.hosting")
+
+
+class Taken:
+    """Performs runs, and knows those that go on here."""
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        state: SharedState,
+        registry: RunRegistry,
+        *,
+        sinks_for: Callable[[str], Sequence[Sink]],
+        control_for: Callable[[str], RunControl],
+        approvals: Approvals,
+    ) -> None:
+        self._workshop = workshop
+        self._state = state
+        self._registry = registry
+        self._sinks_for = sinks_for
+        self._control_for = control_for
+        self._approvals = approvals
+        self._controls: dict[str, RunControl] = {}
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._stopped: set[str] = set()
+        self.leaving = False
+        """Whether runs are let go of after the entry of their record that is in work."""
+
+    @property
+    def running(self) -> list[str]:
+        """Ids of the runs that go on here."""
+        return list(self._controls)
+
+    async def cancel(self) -> None:
+        """Cut off what goes on here, and wait until it has stopped."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=RECORD_PAUSE_S)
+
+    async def obey(self) -> None:
+        """Stop the runs that somebody wants to be stopped."""
+        here = [run_id for run_id in self._controls if run_id not in self._stopped]
+        if not here:
+            return
+        for run_id, order in (await asyncio.to_thread(self._state.aborts, here)).items():
+            self.abort(run_id, order.reason, by=order.by)
+
+    def abort(self, run_id: str, reason: str, *, by: str) -> None:
+        """Stop a run that goes on here."""
+        control = self._controls.get(run_id)
+        if control is not None and run_id not in self._stopped:
+            self._stopped.add(run_id)
+            control.intervene(Intervention(action="abort", source="operator", by=by, reason=reason), reason)
+
+    async def perform(
+        self, run_id: str, payload: JsonObject, rows: OwnedRows, found: Mapping[str, JsonObject]
+    ) -> JsonObject:
+        """Perform a run; returns what is recorded as its end, raises `LeftToOthers` when it has not ended."""
+        task = cast("asyncio.Task[object]", asyncio.current_task())
+        self._tasks.add(task)
+        self._controls[run_id] = self._control_for(run_id)
+        try:
+            recorded = {**rows_of_payload(payload), **found}
+            started = last_definition(recorded, Started.of(payload))
+            result = await self._performed(run_id, started, rows, recorded)
+            await self._let_go(result, started, rows.owner)
+        finally:
+            self._tasks.discard(task)
+            self._controls.pop(run_id, None)
+            self._stopped.discard(run_id)
+        return {"v": 1, "result": result.to_json()}
+
+    async def _performed(
+        self, run_id: str, started: Started, rows: OwnedRows, found: dict[str, JsonObject]
+    ) -> RunResult:
+        control = self._controls[run_id]
+        journal = LeavingJournal(
+            rows, found, leaving=lambda: self.leaving, answers=await asyncio.to_thread(self._answers, run_id)
+        )
+        await self.obey()
+        try:
+            async with self._workshop.of(started) as prepared:
+                if prepared.changed:
+                    _log.info("run %r goes on with the files it was started with", run_id)
+                return await performed(
+                    prepared.engine,
+                    prepared.plan,
+                    started,
+                    run_id,
+                    journal,
+                    control=control,
+                    sinks=self._sinks_for(run_id),
+                    approvals=self._approvals,
+                )
+        except TuvlError as error:
+            return await self._impossible(run_id, started, error)
+
+    def _answers(self, run_id: str) -> tuple[Answer, ...]:
+        return tuple(
+            Answer(
+                wait=wait.name,
+                digest=wait.digest,
+                by=wait.answered_by,
+                at=datetime.fromtimestamp(wait.answered_at, UTC),
+                value=wait.answer,
+            )
+            for wait in reversed(self._state.waits_of(run_id))
+            if wait.answer is not None and wait.answered_at is not None and wait.answered_by is not None
+        )
+
+    async def _let_go(self, result: RunResult, started: Started, owner: str) -> None:
+        """Let go of a run that has not ended; raises `LeftToOthers` for it."""
+        kind = None if result.error is None else result.error.type
+        if kind == "run_lost":
+            raise LeftToOthers
+        if kind in ("run_left", "record_failed"):
+            if kind == "record_failed":
+                await asyncio.sleep(RECORD_PAUSE_S)
+            await asyncio.to_thread(self._state.leave, result.run_id, owner=owner)
+            raise LeftToOthers
+        if result.status == "suspended":
+            await asyncio.to_thread(self._state.suspend, _wait_of(result, started), owner=owner)
+            raise LeftToOthers
+        await asyncio.to_thread(self._state.over, result.run_id)
+
+    async def _impossible(self, run_id: str, started: Started, error: TuvlError) -> RunResult:
+        """Return the end of a run that cannot go on here, nor anywhere with the same files and settings."""
+        result = RunResult(
+            run_id=run_id,
+            workflow=started.workflow,
+            schema_version="",
+            status="failed",
+            signal=None,
+            output=None,
+            context={},
+            error=RunError(type="not_startable", message=redact(str(error)), step=None),
+            usage=Usage(),
+            steps=(),
+            duration_ms=0.0,
+        )
+        await self._registry.access.store.finish(
+            run_id, status="failed", signal=None, at=datetime.now(UTC), result=result.to_json()
+        )
+        return result
+
+
+def _wait_of(result: RunResult, started: Started) -> WaitRow:
+    error = result.error
+    assert error is not None
+    deadline = error.detail.get("deadline")
+    return WaitRow(
+        run_id=result.run_id,
+        name=str(error.detail["wait"]),
+        digest=str(error.detail["digest"]),
+        workflow=result.workflow,
+        kind=error.type,
+        step=error.step or "",
+        message=error.message,
+        tenant=started.principal.tenant,
+        asked=dict(mapping(error.detail.get("asked"))),
+        document=result.to_json(),
+        since=time.time(),
+        deadline=deadline if isinstance(deadline, int | float) else None,
+    )
