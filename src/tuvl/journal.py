@@ -51,6 +51,8 @@ class Wait:
     message: str
     asked: JsonObject = field(default_factory=dict)
     """What a person is shown."""
+    deadline: float | None = None
+    """When the time for an answer is over, in seconds since 1970."""
 
     @property
     def digest(self) -> str:
@@ -64,8 +66,24 @@ class Suspended(EngineError):
 
     def __init__(self, wait: Wait) -> None:
         detail: JsonObject = {"wait": wait.name, "digest": wait.digest, "asked": wait.asked}
+        if wait.deadline is not None:
+            detail["deadline"] = wait.deadline
         super().__init__(wait.message, type=wait.kind, step=wait.step, detail=detail)
         self.wait = wait
+
+
+class Left(Suspended):
+    """The run leaves its process between two entries of its record, and goes on in another one."""
+
+    def __init__(self, message: str = "the run goes on in another process", *, type: str = "run_left") -> None:
+        EngineError.__init__(self, message, type=type)
+
+
+class Lost(Left):
+    """Another process has taken the run over; nothing that this one still does of it counts."""
+
+    def __init__(self) -> None:
+        super().__init__("another process has taken the run over", type="run_lost")
 
 
 class Journal(Protocol):

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, Protocol, cast
 
@@ -182,9 +182,7 @@ class DurableJournal:
 
     async def ask(self, wait: Wait) -> JsonValue:
         """Return the answer to a question; raises `Suspended` while there is none."""
-        wait = Wait(
-            name=self._prefix + wait.name, kind=wait.kind, step=wait.step, message=wait.message, asked=wait.asked
-        )
+        wait = replace(wait, name=self._prefix + wait.name)
         row = self._state.found.get(wait.name)
         if row is not None:
             self.clock.catch_up(cast(float, row["t"]))
@@ -195,6 +193,8 @@ class DurableJournal:
     def _answer(self, wait: Wait) -> Answer:
         answer = self._state.answers.get(wait.name)
         if answer is None or answer.digest != wait.digest:
+            raise Suspended(wait)
+        if wait.deadline is not None and answer.at.timestamp() >= wait.deadline:
             raise Suspended(wait)
         return answer
 

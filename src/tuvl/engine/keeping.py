@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from tuvl.data.run_records import RunRecords
 from tuvl.engine.result import RunResult
+from tuvl.journal import Left
 from tuvl.plan.model import Action, AgentPlan, ExecutionPlan, SubWorkflowPlan
 from tuvl.redaction import redact
 from tuvl.templating.render import Template
@@ -27,6 +28,11 @@ def _keeps_records(action: Action) -> bool:
             return keeps_records(action.plan)
         case _:
             return False
+
+
+def leaves(result: RunResult) -> bool:
+    """Tell whether a run has not ended, and only left its process: how it stands here is not how it ended."""
+    return isinstance(result.error and result.error.cause, Left)
 
 
 async def kept(result: RunResult, records: RunRecords, *, wanted: bool) -> RunResult:
