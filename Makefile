@@ -10,7 +10,7 @@ CODE := src tests nodes demo benchmarks integrations
 # Without stored bytecode every start of a process compiles its imports anew, which takes longer than most runs here.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint format type docs docs-check soak bench bench-peers constraints build all clean
+.PHONY: help demo test lint format type docs docs-fresh docs-check soak bench bench-peers constraints build all clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -40,10 +40,12 @@ docs: $(VENV)/.dev ## write the generated pages and schemas anew
 	@$(BIN)/python -m tuvl.check.generate
 	@$(BIN)/python -m tuvl.cli.reference > docs/cli.md.new && mv docs/cli.md.new docs/cli.md
 
-docs-check: $(VENV)/.dev ## see that pages are fresh, links lead somewhere, and examples do what they say
+docs-fresh: $(VENV)/.dev ## see that the generated pages are fresh
 	@$(BIN)/python -m tuvl.spec.generate --check --reference docs/language.md
 	@$(BIN)/python -m tuvl.check.generate --check
 	@$(BIN)/python -m tuvl.cli.reference | diff -u docs/cli.md - || { echo "stale: docs/cli.md; run make docs"; exit 1; }
+
+docs-check: docs-fresh ## see that pages are fresh, links lead somewhere, and examples do what they say
 	@$(BIN)/pytest -q -n auto $(PYTEST_FLAGS) tests/test_docs.py
 
 bench: $(VENV)/.dev ## measure, and write benchmarks/RESULTS.md
@@ -60,7 +62,7 @@ $(VENV)-peers/.ready: requirements/peers.txt
 constraints: $(VENV)/.dev ## pin the newest versions that fit together
 	@$(BIN)/uv pip compile pyproject.toml --group dev --all-extras --universal --upgrade --no-header --no-annotate -q -o $(PINS)
 
-all: lint type test docs-check demo ## everything CI does
+all: lint type docs-fresh demo test ## everything CI does
 
 clean: ## remove what was made here, the environment included
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .tuvl
