@@ -65,7 +65,7 @@ async def _serve(options: ServeOptions, project: ProjectIndex, settings: Setting
         from tuvl.server.catalogue import catalogue_of
         from tuvl.server.options import ServerOptions
         from tuvl.server.services import make_services
-        from tuvl.server.serving import check_closed, serve
+        from tuvl.server.serving import prepare, serve
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"tuvl serve needs the package {error.name!r}; install it with pip install 'tuvl[server]'"
@@ -93,13 +93,15 @@ async def _serve(options: ServeOptions, project: ProjectIndex, settings: Setting
     observed.export(engine.counters)
     services = make_services(project, catalogue, engine, settings=settings, options=bounds, sinks=observed.sinks)
     try:
-        has_tokens = await check_closed(services)
+        has_tokens = await prepare(services)
         listening = ports.bind(options.host, options.port, backlog=2048)
     except BaseException:
         await services.aclose()
         raise
     stop = _stop_on_signals()
     _say(f"serving {', '.join(catalogue.workflows)} at {ports.url_of(listening)}")
+    if not services.durable.there:
+        _say("no run is durable here: pip install 'tuvl[durable]'")
     if not has_tokens:
         _say("there is no token yet, so nobody gets in; `tuvl token create` makes one")
     await serve(services, listening, stop=stop)

@@ -16,6 +16,7 @@ from tuvl.server.routes.forms import ProblemDetails
 from tuvl.server.routes.health import health_router
 from tuvl.server.routes.runs import runs_router
 from tuvl.server.routes.triggers import triggers_router
+from tuvl.server.routes.waits import waits_router
 from tuvl.server.services import Services
 
 
@@ -37,7 +38,7 @@ def make_api(services: Services) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
     )
     install(app)
-    own = [health_router(services), runs_router(services), agents_router(services)]
+    own = [make(services) for make in (health_router, runs_router, waits_router, agents_router)]
     for router in own:
         app.include_router(router)
     app.include_router(session_router(services.sessions))

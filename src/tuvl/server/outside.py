@@ -32,7 +32,7 @@ class OutsideReader:
             except Problem:
                 self.ended = True  # it was taken off the record
                 return ""
-            if run["status"] != "running":
+            if run["status"] not in {"queued", "running"}:
                 self.ended = True
                 return _terminal(run)
             left = until - self._clock.monotonic()

@@ -13,6 +13,7 @@ from tuvl.server.authentication import Authenticator
 from tuvl.server.browser_session import BrowserSessions
 from tuvl.server.catalogue import Catalogue
 from tuvl.server.controlling import Controlling
+from tuvl.server.durable_runs import DurableRuns
 from tuvl.server.event_stream import Streams
 from tuvl.server.jwks import SigningKeys
 from tuvl.server.jwt_tokens import JwtTokens
@@ -41,6 +42,7 @@ class Services:
     authenticator: Authenticator
     sessions: BrowserSessions
     live: LiveRuns
+    durable: DurableRuns
     starts: Starts
     reading: Reading
     controlling: Controlling
@@ -58,18 +60,24 @@ class Services:
         """Whether the server takes new runs."""
         return not self.starts.draining
 
+    async def open(self) -> None:
+        """Take up durable runs that were left; raises `UsageError` when another process has their file."""
+        await self.durable.open()
+
     async def drain(self) -> None:
-        """Take nothing new, let what goes on end, and end what does not."""
+        """Take nothing new, let what goes on end, and end what does not; durable runs are left where they are."""
         self.starts.draining = True
-        await self.live.drain(grace_s=self.options.grace_s, last_s=LAST_S)
+        await asyncio.gather(
+            self.live.drain(grace_s=self.options.grace_s, last_s=LAST_S), self.durable.drain(self.options.grace_s)
+        )
         self.streams.closing.set()
 
     async def aclose(self) -> None:
         """Close connections; the runs have ended by then."""
+        await self.durable.aclose()
         await self.authenticator.aclose()
         await self.engine.aclose()
         await self.http.aclose()
-        await asyncio.sleep(0)
 
 
 def make_services(
@@ -105,6 +113,10 @@ def make_services(
         sinks=sinks,
         ended=ended,
     )
+    reading = Reading(access, live)
+    durable = DurableRuns(
+        project, settings, registry, reading, concurrency=options.concurrency, clock=clock, sinks=sinks
+    )
     streams = Streams(options.clients)
     meters.export(engine.counters)
     meters.gauge("tuvl_runs_running", "Runs that go on in this process.", lambda: float(live.running))
@@ -117,8 +129,9 @@ def make_services(
         authenticator=authenticator,
         sessions=BrowserSessions(authenticator, options, secret=settings.server_secret, clock=clock),
         live=live,
-        starts=Starts(live, access, meters=meters, clock=clock, run_timeout_s=options.run_timeout_s),
-        reading=Reading(access, live),
+        durable=durable,
+        starts=Starts(live, durable, access, meters=meters, clock=clock, run_timeout_s=options.run_timeout_s),
+        reading=reading,
         controlling=Controlling(registry),
         streams=streams,
         rates=RateLimiter(rate=options.rate, burst=options.burst, clock=clock),

@@ -15,10 +15,11 @@ _LAST_REQUESTS_S = 5
 _log = logging.getLogger("tuvl.server")
 
 
-async def check_closed(services: Services) -> bool:
-    """See that the store can be used, and that nobody gets in who should not; returns whether anybody can.
+async def prepare(services: Services) -> bool:
+    """Open what is needed, and see that nobody gets in who should not; returns whether anybody can.
 
-    Raises `UsageError` when other machines would reach a server that has no token to ask for.
+    Raises `UsageError` when other machines would reach a server that has no token to ask for, and when another process
+    has the durable runs.
     """
     await services.registry.access.ready()
     has_tokens = await services.authenticator.has_any()
@@ -27,6 +28,7 @@ async def check_closed(services: Services) -> bool:
             f"--host {services.options.host} would let other machines in, and there is no token to ask them for; "
             "make one with `tuvl token create`, or set TUVL_JWT_JWKS"
         )
+    await services.open()
     return has_tokens
 
 

@@ -11,9 +11,11 @@ from uuid import uuid4
 from tuvl.clock import Clock
 from tuvl.data.run_records import StoreAccess
 from tuvl.engine.admission import check_start, initial_context
-from tuvl.errors import ConfigError, InputError, UsageError
+from tuvl.errors import ConfigError, InputError, TuvlError, UsageError
+from tuvl.hosting.requests import StartRequest
 from tuvl.principal import Principal
 from tuvl.server.catalogue import Offered
+from tuvl.server.durable_runs import DurableRun, DurableRuns
 from tuvl.server.live_runs import LiveRun, LiveRuns
 from tuvl.server.meters import Meters
 from tuvl.server.problems import Problem
@@ -64,13 +66,24 @@ class Known:
     run_id: str
 
 
+Started: TypeAlias = LiveRun | DurableRun | Known
+
+
 class Starts:
     """Starts runs of one server."""
 
     def __init__(
-        self, live: LiveRuns, access: StoreAccess, *, meters: Meters, clock: Clock, run_timeout_s: float
+        self,
+        live: LiveRuns,
+        durable: DurableRuns,
+        access: StoreAccess,
+        *,
+        meters: Meters,
+        clock: Clock,
+        run_timeout_s: float,
     ) -> None:
         self._live = live
+        self._durable = durable
         self._access = access
         self._meters = meters
         self._clock = clock
@@ -79,17 +92,17 @@ class Starts:
         self.draining = False
         """Whether the server closes down: nothing new begins."""
 
-    async def start(self, order: Order) -> LiveRun | Known:
+    async def start(self, order: Order) -> Started:
         """Start a run, or find the one that was started so before; raises `Problem`."""
         self._check_open()
         self._check(order)
         if order.key is None:
-            return self._begin(order, uuid4().hex)
+            return await self._begin(order, uuid4().hex)
         with self._lock(order.key_digest) as lock:
             async with lock:
                 return await self._once(order)
 
-    async def _once(self, order: Order) -> LiveRun | Known:
+    async def _once(self, order: Order) -> Started:
         keys = self._access.store.access
         claimed = await keys.claim(order.key_digest, body=order.digest, run_id=uuid4().hex, at=self._clock.now())
         if claimed.body != order.digest:
@@ -101,16 +114,40 @@ class Starts:
             if run is not None:
                 run.attached += order.mode != "detached"
                 return run
-            if await self._access.store.show(claimed.run_id, order.principal) is not None:
+            shown = await self._access.store.show(claimed.run_id, order.principal)
+            if shown is not None and not self.is_durable(order):
                 return Known(run_id=claimed.run_id)
             # The process that took the key died before its run was on record: nothing of it has happened.
         try:
-            return self._begin(order, claimed.run_id)
-        except Problem:
+            return await self._begin(order, claimed.run_id)
+        except (Problem, TuvlError):
             await keys.release(order.key_digest)
             raise
 
-    def _begin(self, order: Order, run_id: str) -> LiveRun:
+    def is_durable(self, order: Order) -> bool:
+        """Whether a run is kept in a way that it outlives this process: as asked, and where nobody waits for it."""
+        if order.offered.must_be_durable or order.durable is not None:
+            return order.offered.must_be_durable or order.durable is True
+        return order.mode == "detached" and self._durable.there
+
+    async def _begin(self, order: Order, run_id: str) -> LiveRun | DurableRun:
+        if self.is_durable(order):
+            run = await self._durable.start(
+                StartRequest(
+                    workflow=order.offered.name,
+                    input=order.input,
+                    principal=order.principal,
+                    timeout_s=order.timeout_s,
+                    trace=order.trace,
+                    run_id=run_id,
+                ),
+                detached=order.mode == "detached",
+            )
+            self._meters.runs_started.labels(order.offered.name, "true").inc()
+            return run
+        return self._begin_plain(order, run_id)
+
+    def _begin_plain(self, order: Order, run_id: str) -> LiveRun:
         if not self._live.has_room:
             self._meters.refused.labels("room").inc()
             raise Problem(503, "no-room", "as many runs go on as this server takes", headers={"Retry-After": "1"})

@@ -7,6 +7,7 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from tuvl.server.durable_runs import DurableRun
 from tuvl.server.event_stream import EventStream
 from tuvl.server.live_runs import LiveRun
 from tuvl.server.problems import Problem
@@ -58,7 +59,12 @@ def no_room_to_watch() -> Problem:
 
 
 def stream(
-    services: Services, run: LiveRun, *, last_id: str | None, content: bool, on_end: Callable[[], None] = lambda: None
+    services: Services,
+    run: LiveRun | DurableRun,
+    *,
+    last_id: str | None,
+    content: bool,
+    on_end: Callable[[], None] = lambda: None,
 ) -> EventStream:
     """Answer with the events of a run."""
     reader = run.log.reader(last_id=last_id, content=content)

@@ -22,6 +22,10 @@ class StartRequest(Form):
         Mode,
         Field(description="Wait for the result, do not wait, or get every event as it happens (text/event-stream)."),
     ] = "sync"
+    durable: Annotated[
+        bool | None,
+        Field(description="Keep it so that it outlives the server. By default detached runs are, where they can be."),
+    ] = None
     timeout_s: Annotated[float | None, Field(gt=0, le=31_536_000, description="Longest that the run may take.")] = None
     trace: Annotated[bool, Field(description="Put the transcript of every agent into the result.")] = False
 
@@ -48,7 +52,58 @@ class Accepted(BaseModel):
 
     run_id: str
     workflow: str
-    status: Literal["running"]
+    status: Literal["queued", "running"]
+
+
+class Answer(Form):
+    """An answer to what a run waits for."""
+
+    digest: Annotated[str, Field(min_length=1, max_length=200, description="Of what was asked, as it was shown.")]
+    value: Annotated[
+        dict[str, Any],
+        Field(
+            description="To a question the fields that are asked; to an approval `{approved, note}`; to an outcome "
+            "that is not known `{outcome: done|retry|failed, answer}`."
+        ),
+    ]
+
+
+class Fork(Form):
+    """Where a fork leaves the run that it is made of."""
+
+    at: Annotated[str, Field(min_length=1, max_length=200, description="Step whose first visit is done anew.")]
+
+
+class AnswerTaken(BaseModel):
+    """An answer that counts."""
+
+    run_id: str
+    by: str
+    at: str
+
+
+class Wait(BaseModel):
+    """Something that a run waits for."""
+
+    run_id: str
+    workflow: str
+    kind: Literal["question", "approval", "outcome_unknown"]
+    step: str
+    message: str
+    asked: dict[str, Any]
+    digest: str
+    since: str
+    deadline: str | None
+    groups: list[str]
+    assignee: str | None
+    requested_by: str | None
+    tenant: str | None
+
+
+class Waits(BaseModel):
+    """What runs wait for, the oldest first."""
+
+    waits: list[Wait]
 
 
 class Directed(BaseModel):
@@ -86,7 +141,7 @@ class RunSummary(BaseModel):
     run_id: str
     workflow: str
     schema_version: str
-    status: Literal["running", "completed", "failed", "aborted", "suspended"]
+    status: Literal["queued", "running", "completed", "failed", "aborted", "suspended"]
     signal: str | None
     principal: str
     tenant: str | None

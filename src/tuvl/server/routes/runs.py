@@ -16,7 +16,7 @@ from tuvl.server.services import Services
 from tuvl.server.starting import Order
 
 RunId = Annotated[str, Path(max_length=200, description="Id of the run.")]
-Status = Literal["running", "completed", "failed", "aborted", "suspended"]
+Status = Literal["queued", "running", "completed", "failed", "aborted", "suspended"]
 _STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
@@ -61,6 +61,7 @@ def runs_router(services: Services) -> APIRouter:
             input=body.input,
             mode=mode_of(request, body.mode if "mode" in body.model_fields_set else None),
             principal=caller.principal,
+            durable=body.durable,
             timeout_s=body.timeout_s,
             trace=body.trace,
             key=key_of(request),

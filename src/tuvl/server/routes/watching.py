@@ -15,7 +15,11 @@ async def watched(services: Services, run_id: str, caller: Caller, *, last_id: s
     if run is not None:
         own = (run.principal.tenant, run.principal.id) == caller.key
         return stream(services, run, last_id=last_id, content=own or caller.has("agent:observe"))
-    await services.reading.run(run_id, caller.principal)
+    shown = await services.reading.run(run_id, caller.principal)
+    if shown["status"] in {"queued", "running"} and services.durable.there and services.durable.has(run_id):
+        own = (shown["tenant"], shown["principal"]) == caller.key
+        durable = services.durable.watched(run_id, str(shown["workflow"]), caller.principal)
+        return stream(services, durable, last_id=last_id, content=own or caller.has("agent:observe"))
     return EventStream(
         OutsideReader(services.reading, run_id, caller.principal, clock=services.clock),
         services.streams,

@@ -1,0 +1,237 @@
+"""Durable runs, which outlive the server: handed to the host of the project, watched here as far as they go on here."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
+
+from tuvl.clock import Clock
+from tuvl.errors import TuvlError, UsageError
+from tuvl.events.sink import Sink
+from tuvl.hosting.host import Host
+from tuvl.hosting.opening import require_backend
+from tuvl.hosting.requests import Answered, AnswerRefused, AnswerRequest, NoSuchRun, StartRequest, WaitingRun
+from tuvl.principal import Principal
+from tuvl.project.index import ProjectIndex
+from tuvl.redaction import redact
+from tuvl.server.event_log import EventLog
+from tuvl.server.problems import Problem, unknown_run
+from tuvl.server.reading import Reading
+from tuvl.settings import Settings
+from tuvl.supervision.registry import RunRegistry
+from tuvl.values import JsonObject
+
+LOOK_S = 1.0
+"""Pause between two looks at runs that are watched here and go on elsewhere, in seconds."""
+
+REMEMBERED = 400
+"""Runs whose events can still be read."""
+
+_REFUSED = {"not_allowed": 403, "invalid": 422}
+
+_log = logging.getLogger("tuvl.server")
+
+
+class DurableRun:
+    """A durable run, for one client."""
+
+    def __init__(self, runs: "DurableRuns", run_id: str, workflow: str, by: Principal, *, detached: bool) -> None:
+        self.run_id = run_id
+        self.workflow = workflow
+        self.detached = detached
+        self._runs = runs
+        self._by = by
+        self._ended = False
+
+    @property
+    def log(self) -> EventLog:
+        """Its events, as far as they happen in this process."""
+        return self._runs.log_of(self.run_id)
+
+    async def outcome(self) -> JsonObject:
+        """Wait until it has ended, or waits for somebody, and return its document."""
+        document = await self._runs.host.wait(self.run_id)
+        assert document is not None
+        self._ended = True
+        return document
+
+    def leave(self) -> None:
+        """Say that its client waits no more: that ends a run which was not started detached."""
+        if not (self.detached or self._ended or self.log.ended):
+            self._runs.abort_soon(self.run_id, "its client has left", by=self._by.id)
+
+
+class DurableRuns:
+    """The durable runs of a project, where the extra for them is installed."""
+
+    def __init__(
+        self,
+        project: ProjectIndex,
+        settings: Settings,
+        registry: RunRegistry,
+        reading: Reading,
+        *,
+        concurrency: int,
+        clock: Clock,
+        sinks: Callable[[], Sequence[Sink]],
+    ) -> None:
+        self._project = project
+        self._settings = settings
+        self._registry = registry
+        self._reading = reading
+        self._concurrency = concurrency
+        self._clock = clock
+        self._sinks = sinks
+        self._host: Host | None = None
+        self._stack = AsyncExitStack()
+        self._logs: OrderedDict[str, EventLog] = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def there(self) -> bool:
+        """Whether there can be any."""
+        return self._host is not None
+
+    @property
+    def host(self) -> Host:
+        """What has them; raises `Problem` where there can be none."""
+        if self._host is None:
+            raise Problem(409, "not-runnable", "durable runs need the extra 'durable', which is not installed here")
+        return self._host
+
+    async def open(self) -> None:
+        """Take up those that were left; raises `UsageError` when another process has their file."""
+        try:
+            require_backend()
+        except UsageError:
+            return  # plain runs do without
+        self._host = await self._stack.enter_async_context(
+            Host.open(
+                self._project,
+                self._settings,
+                concurrency=self._concurrency,
+                registry=self._registry,
+                sinks_for=lambda run_id: [self._begun(run_id), *self._sinks()],
+            )
+        )
+        self._spawn(self._look())
+
+    async def drain(self, timeout_s: float) -> None:
+        """Leave those that go on here to others, each after what it is doing."""
+        if self._host is not None:
+            await self._host.drain(timeout_s)
+
+    async def aclose(self) -> None:
+        """Let go of them."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._stack.aclose()
+        self._host = None
+
+    async def start(self, request: StartRequest, *, detached: bool) -> DurableRun:
+        """Put a run on record, to be performed here or elsewhere; one with the same id is attached to."""
+        run_id = await self.host.start(request)
+        return DurableRun(self, run_id, request.workflow, request.principal, detached=detached)
+
+    def has(self, run_id: str) -> bool:
+        """Whether there are, or will be, events of a run in this process."""
+        return run_id in self._logs or run_id in self.host.running
+
+    def watched(self, run_id: str, workflow: str, by: Principal) -> DurableRun:
+        """Return a run for a client that watches it and may leave."""
+        return DurableRun(self, run_id, workflow, by, detached=True)
+
+    async def waits(self, reader: Principal) -> list[WaitingRun]:
+        """Return what runs wait for that the reader may see."""
+        return [] if self._host is None else await self._host.waits(reader)
+
+    async def answer(self, run_id: str, request: AnswerRequest) -> Answered:
+        """Answer what a run waits for; raises `Problem`."""
+        try:
+            answered = await self.host.answer(run_id, request)
+        except NoSuchRun:
+            raise unknown_run(run_id) from None
+        except AnswerRefused as refused:
+            kind = f"answer-{refused.refusal.replace('_', '-')}"
+            raise Problem(_REFUSED.get(refused.refusal, 409), kind, str(refused)) from None
+        self._forget_ended(run_id)
+        return answered
+
+    async def abort(self, run_id: str, reason: str, by: Principal) -> None:
+        """Have a run end as aborted, wherever it is; raises `Problem`."""
+        await self._reading.run(run_id, by)
+        try:
+            await self.host.abort(run_id, f"aborted by {by.id}: {reason}" if reason else f"aborted by {by.id}", by.id)
+        except NoSuchRun:
+            raise unknown_run(run_id) from None
+        except UsageError as error:
+            raise Problem(409, "has-ended", str(error)) from None
+        self._forget_ended(run_id)
+
+    async def fork(self, run_id: str, at: str, by: Principal) -> str:
+        """Start a run with the record of another one up to a step, and return its id; raises `Problem`."""
+        await self._reading.run(run_id, by)
+        try:
+            return await self.host.fork(run_id, at)
+        except NoSuchRun:
+            raise unknown_run(run_id) from None
+
+    def abort_soon(self, run_id: str, reason: str, *, by: str) -> None:
+        """Have a run end; a failure is logged, since nobody waits for it."""
+
+        async def abort() -> None:
+            try:
+                await self.host.abort(run_id, reason, by)
+            except UsageError:
+                return  # it has ended meanwhile
+            except (TuvlError, Problem) as error:
+                _log.warning("run %s could not be aborted: %s", run_id, redact(str(error)))
+
+        self._spawn(abort())
+
+    def log_of(self, run_id: str) -> EventLog:
+        """Return the events of a run, those to come among them."""
+        log = self._logs.get(run_id)
+        if log is None:
+            log = self._logs[run_id] = EventLog(run_id, clock=self._clock)
+            ended = [id for id, each in self._logs.items() if each.ended]
+            for id in ended[: max(0, len(ended) - REMEMBERED)]:
+                del self._logs[id]
+        return log
+
+    def _begun(self, run_id: str) -> EventLog:
+        """Return where the events of a run go that begins, or goes on, in this process."""
+        self._forget_ended(run_id)
+        return self.log_of(run_id)
+
+    def _forget_ended(self, run_id: str) -> None:
+        """Make room for what comes after an end that was none: the run had been suspended."""
+        log = self._logs.get(run_id)
+        if log is not None and log.ended:
+            del self._logs[run_id]
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _look(self) -> None:
+        """Give runs that go on elsewhere their terminal event here, once their record has it."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            here = set(self.host.running)
+            for run_id, log in list(self._logs.items()):
+                if not log.ended and run_id not in here:
+                    status = await self._status(run_id)
+                    if status is not None and run_id not in self.host.running:
+                        log.end(status)
+
+    async def _status(self, run_id: str) -> str | None:
+        """Return how a run ended; `None` while it goes on, and when that cannot be told."""
+        try:
+            status = (await self._reading.run(run_id, Principal()))["status"]
+        except (TuvlError, Problem):
+            return None
+        return None if status in {"queued", "running"} else str(status)

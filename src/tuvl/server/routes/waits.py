@@ -1,0 +1,70 @@
+"""`/api/waits`, and what is done to durable runs from outside: answered, aborted, forked."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+from starlette.responses import JSONResponse, Response
+
+from tuvl.hosting.requests import AnswerRequest, WaitingRun
+from tuvl.server.authentication import Caller
+from tuvl.server.routes.answers import accepted
+from tuvl.server.routes.callers import caller_with
+from tuvl.server.routes.forms import Accepted, Answer, AnswerTaken, Fork, Instruction, Waits, problems
+from tuvl.server.services import Services
+from tuvl.values import JsonObject, JsonValue
+
+RunId = Annotated[str, Path(max_length=200, description="Id of the run.")]
+
+
+def waits_router(services: Services) -> APIRouter:
+    """Return the paths."""
+    router = APIRouter(prefix="/api", tags=["waits"])
+    reader, operator = caller_with(services, "runs:read"), caller_with(services, "runs:control")
+
+    @router.get("/waits", responses=problems(), response_model=Waits)
+    async def list_waits(caller: Annotated[Caller, Depends(reader)]) -> Response:
+        """List what runs wait for, the oldest first."""
+        return JSONResponse({"waits": [_shown(wait) for wait in await services.durable.waits(caller.principal)]})
+
+    @router.post("/runs/{run_id}/answer", responses=problems(404, 409), response_model=AnswerTaken)
+    async def answer_run(run_id: RunId, body: Answer, caller: Annotated[Caller, Depends(operator)]) -> Response:
+        """Answer what a run waits for. Of several answers the first one counts; the run goes on at once."""
+        request = AnswerRequest(digest=body.digest, value=body.value, by=caller.principal)
+        answered = await services.durable.answer(run_id, request)
+        return JSONResponse({"run_id": run_id, "by": answered.by, "at": answered.at.isoformat()})
+
+    @router.post("/runs/{run_id}/abort", status_code=202, responses=problems(404, 409), response_model=Accepted)
+    async def abort_run(
+        run_id: RunId, caller: Annotated[Caller, Depends(operator)], said: Instruction | None = None
+    ) -> Response:
+        """End a durable run, wherever it is, also one that waits; the steps routed from `aborted` still run."""
+        shown = await services.reading.run(run_id, caller.principal)
+        await services.durable.abort(run_id, "" if said is None else said.message, caller.principal)
+        return accepted(run_id, str(shown["workflow"]))
+
+    @router.post("/runs/{run_id}/fork", status_code=202, responses=problems(404, 409), response_model=Accepted)
+    async def fork_run(run_id: RunId, body: Fork, caller: Annotated[Caller, Depends(operator)]) -> Response:
+        """Start a run with the record of a durable one up to a step: also needs the scope `runs:start`."""
+        caller.must_have("runs:start")
+        shown = await services.reading.run(run_id, caller.principal)
+        return accepted(await services.durable.fork(run_id, body.at, caller.principal), str(shown["workflow"]))
+
+    return router
+
+
+def _shown(wait: WaitingRun) -> JsonObject:
+    return {
+        "run_id": wait.run_id,
+        "workflow": wait.workflow,
+        "kind": wait.kind,
+        "step": wait.step,
+        "message": wait.message,
+        "asked": wait.asked,
+        "digest": wait.digest,
+        "since": wait.since.isoformat(),
+        "deadline": None if wait.deadline is None else wait.deadline.isoformat(),
+        "groups": list[JsonValue](wait.groups),
+        "assignee": wait.assignee,
+        "requested_by": wait.requested_by,
+        "tenant": wait.tenant,
+    }
