@@ -42,6 +42,8 @@ from tuvl.cli.streams import cannot_write
 from tuvl.cli.test_app import EXAMPLES as TEST_EXAMPLES
 from tuvl.cli.test_app import run_scenarios
 from tuvl.cli.token_app import token
+from tuvl.cli.worker_app import EXAMPLES as WORKER_EXAMPLES
+from tuvl.cli.worker_app import FORK_EXAMPLE, fork, worker
 from tuvl.errors import OutputError, TuvlError
 from tuvl.values import printable_lines
 
@@ -411,6 +413,8 @@ app.command(name="ship", epilog=_block("Examples:", *SHIP_EXAMPLES))(ship)
 app.command(name="lock", epilog=_block("Examples:", *LOCK_EXAMPLES))(lock)
 app.command(name="approve", epilog=_block("Examples:", *APPROVE_EXAMPLES))(approve)
 runs.command(name="cancel", epilog=CANCEL_EXAMPLE)(cancel)
+runs.command(name="fork", epilog=FORK_EXAMPLE)(fork)
+app.command(name="worker", epilog=_block("Examples:", *WORKER_EXAMPLES))(worker)
 app.command(name="resume", epilog=_block("Examples:", *RESUME_EXAMPLES))(resume)
 app.command(name="replay", epilog=_block("Examples:", *REPLAY_EXAMPLES))(replay)
 app.command(name="mcp", epilog=_block("Examples:", *MCP_EXAMPLES))(mcp)

@@ -20,6 +20,7 @@ from tuvl.control import RunControl
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.engine.keeping import keeps_records
 from tuvl.engine.result import RunResult
+from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
 from tuvl.plan.model import ExecutionPlan, HumanPlan
 from tuvl.principal import Principal
@@ -60,7 +61,10 @@ def _execute(options: RunOptions, project: ProjectIndex, document: Document) -> 
     approvals = approvals_for(options.approve, view, sys.stdin, sys.stderr, machine=options.events == "jsonl")
     control = RunControl(pause_max_s=settings.agent_pause_max_s)
     durable = options.durable or plan.durable or waits_for_people(plan)
-    if durable or keeps_records(plan):
+    shared = durable and _is_shared(settings)
+    if options.detach and not shared:
+        raise UsageError(NOT_DETACHED)
+    if not shared and (durable or keeps_records(plan)):
         let_be_controlled(engine, project, settings, durable=durable)
     interrupts = Interrupts(control, view)
     # The collector looks at what the run makes, and not at what was there before.
@@ -71,6 +75,10 @@ def _execute(options: RunOptions, project: ProjectIndex, document: Document) -> 
         sinks = [*observed.sinks(), *([] if options.events == "none" else [view])]
         sinks.append(ToldInterventions(view, settings.agent_pause_max_s))
         running = _Running(control=control, sinks=sinks, principal=principal, approvals=approvals, options=options)
+        if shared:
+            asked = _Asked(plan=plan, data=data, project=project, settings=settings)
+            hosted = _run_on_host(engine, asked, running=running, view=view)
+            return _hand_over_hosted(run_to_end(hosted, interrupts=interrupts, view=view), options, view, interrupts)
         if durable:
             run = _run_durably(engine, plan, document, project, data, running=running, view=view)
         else:
@@ -156,6 +164,63 @@ async def _run_durably(
         )
     finally:
         await engine.aclose()
+
+
+NOT_DETACHED = (
+    "--detach leaves a durable run to workers, which share a PostgreSQL; set TUVL_DATABASE_URL to one, and say --durable"
+)
+
+
+def _is_shared(settings: Settings) -> bool:
+    from tuvl.hosting.opening import is_shared  # most runs are not durable
+
+    return is_shared(settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is to be run on a database that others share."""
+
+    plan: ExecutionPlan
+    data: JsonObject
+    project: ProjectIndex
+    settings: Settings
+
+
+async def _run_on_host(engine: Engine, asked: _Asked, *, running: _Running, view: View) -> JsonObject:
+    """Run on a database that workers share; returns the document, or `{run_id, status: queued}` of a detached run."""
+    from tuvl.cli.hosted import run_hosted, started_only  # most runs are not durable
+    from tuvl.hosting.requests import StartRequest
+
+    await engine.aclose()  # the host has engines of its own
+    options = running.options
+    request = StartRequest(
+        workflow=asked.plan.workflow,
+        input=asked.data,
+        principal=running.principal,
+        models=dict(options.models),
+        timeout_s=options.timeout_s,
+        trace=options.trace,
+    )
+    if options.detach:
+        return {"run_id": await started_only(asked.project, asked.settings, request), "status": "queued"}
+    return await run_hosted(
+        asked.project,
+        asked.settings,
+        request,
+        control=running.control,
+        sinks=running.sinks,
+        approvals=running.approvals,
+        say=lambda line: view.say(line, mark="now"),
+    )
+
+
+def _hand_over_hosted(document: JsonObject, options: RunOptions, view: View, interrupts: Interrupts) -> int:
+    from tuvl.cli.hosted import hand_over_document
+
+    if options.detach:
+        return 0 if deliver(json_document(document), options.output) else 1
+    return hand_over_document(document, view, output=options.output, interrupted=interrupts.by_ctrl_c)
 
 
 def waits_for_people(plan: ExecutionPlan) -> bool:

@@ -20,7 +20,7 @@ FLAGS = Flags(
     command="run",
     values=frozenset([*_VALUES.split(), *_OF_BUNDLES.split()]),
     repeated=frozenset({"--set", "--model"}),
-    switches=frozenset({"--trace", "--dry-run", "--durable"}),
+    switches=frozenset({"--trace", "--dry-run", "--durable", "--detach"}),
     most_arguments=1,
 )
 
@@ -44,6 +44,8 @@ class RunOptions:
     project: str | None
     dry_run: bool
     durable: bool
+    detach: bool
+    """Whether the run is left to workers."""
     format: PlanFormat
     bundle_workflow: str | None = None
     """Which workflow of a bundle."""
@@ -80,10 +82,17 @@ def options_of(words: Words) -> RunOptions:
         project=words.one("--project"),
         dry_run=dry_run,
         durable=durable,
+        detach=_detach(words),
         format=cast(PlanFormat, _choice("--format", plan_format or "text", get_args(PlanFormat))),
         bundle_workflow=words.one("--workflow"),
         bundle_digest=words.one("--bundle-digest"),
     )
+
+
+def _detach(words: Words) -> bool:
+    if words.on("--detach") and words.on("--dry-run"):
+        raise UsageError("--detach and --dry-run exclude each other: a dry run starts nothing")
+    return words.on("--detach")
 
 
 def _approve(words: Words) -> ApproveMode | None:

@@ -3,13 +3,13 @@
 import asyncio
 from pathlib import Path
 
+from tuvl.cli.forking import kept_of
 from tuvl.cli.output import json_document
 from tuvl.cli.streams import stdout_set_aside, write_stdout
 from tuvl.cli.workflow_file import locate
-from tuvl.durable.embedded import EmbeddedRuns
 from tuvl.errors import UsageError
 from tuvl.hosting.performing import rehearse
-from tuvl.hosting.started import Started, defined, last_definition
+from tuvl.hosting.started import defined, last_definition
 from tuvl.project.layout import find_root
 from tuvl.values import JsonObject
 
@@ -19,8 +19,8 @@ def replay_run(run_id: str, *, against: str | None, project: str | None) -> int:
     root = find_root(Path.cwd()) if project is None else Path(project)
     if not root.is_dir():
         raise UsageError(f"--project names {project!r}, which is no folder")
-    kept = EmbeddedRuns(root).read(run_id)
-    started = last_definition(kept.rows, Started.of(kept.payload))
+    begun, rows = kept_of(root, run_id)
+    started = last_definition(rows, begun)
     if against is None:
         found = defined(root, started)
         index, document = found.project, found.document
@@ -30,11 +30,11 @@ def replay_run(run_id: str, *, against: str | None, project: str | None) -> int:
             raise UsageError(f"{against!r} cannot be read; `tuvl validate {against}` says why")
         index, document = located.project, located.document
     with stdout_set_aside():
-        parted = asyncio.run(rehearse(index, document, started, run_id, kept.rows))
+        parted = asyncio.run(rehearse(index, document, started, run_id, rows))
     told: JsonObject = {
         "run_id": run_id,
         "workflow": started.workflow,
-        "entries": len(kept.rows),
+        "entries": len(rows),
         "divergence": None if parted is None else parted.to_json(),
     }
     return (0 if parted is None else 1) if write_stdout(json_document(told)) else 1

@@ -9,11 +9,13 @@ from uuid import uuid4
 
 from tuvl.analysis.steps import mapping
 from tuvl.cli.execution import hand_over, let_be_controlled, view_for_mode
+from tuvl.cli.hosted import hand_over_document, has_host
 from tuvl.cli.inputs import read_bytes, read_principal
 from tuvl.cli.live import View
 from tuvl.cli.observing import observing, wants_structured_logs
 from tuvl.cli.options import EventsMode
 from tuvl.cli.output import check_destination, deliver, json_document
+from tuvl.cli.resume_hosted import GoingOn, Said, go_on_hosted
 from tuvl.cli.running import Interrupts, run_to_end
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.control import RunControl
@@ -71,9 +73,11 @@ def resume_run(options: ResumeOptions) -> int:
     if not root.is_dir():
         raise UsageError(f"--project names {options.project!r}, which is no folder")
     runs = EmbeddedRuns(root)
-    if not runs.files.exists(options.run):
-        raise UsageError(f"there is no durable run {options.run!r} in this project; see `tuvl runs list`")
     settings = load_settings()
+    if not runs.files.exists(options.run):
+        if not has_host(root, settings):
+            raise UsageError(f"there is no durable run {options.run!r} in this project; see `tuvl runs list`")
+        return _resume_hosted(options, root, settings)
     answers = _answers(options, root, settings)
     renewed = _renewed(runs, root, options.run) if options.on_new_definition else None
     with stdout_set_aside():
@@ -89,6 +93,35 @@ def resume_run(options: ResumeOptions) -> int:
             if ended.result is not None:
                 return hand_over(ended.result, view, output=options.output, interrupted=interrupts.by_ctrl_c)
             return _told_again(ended.document, options, view)
+
+
+def _resume_hosted(options: ResumeOptions, root: Path, settings: Settings) -> int:
+    if options.on_new_definition:
+        raise UsageError("--on-new-definition is for runs in a file of their own; see `tuvl runs fork`")
+    by = getpass.getuser() if options.principal is None else read_principal(options.principal).id
+    asked = GoingOn(run=options.run, said=_said_to(options), cancel=options.cancel, by=by)
+    with stdout_set_aside():
+        view = view_for_mode(options.events, calm=wants_structured_logs(settings))
+        control = RunControl(pause_max_s=settings.agent_pause_max_s)
+        interrupts = Interrupts(control, view)
+        with observing(settings, environment(), view, pretty=options.events == "pretty") as observed:
+            sinks: list[Sink] = [*observed.sinks(), *([] if options.events == "none" else [view])]
+            going_on = go_on_hosted(ProjectIndex(root), settings, asked, control=control, sinks=sinks, view=view)
+            document = run_to_end(going_on, interrupts=interrupts, view=view)
+            return hand_over_document(document, view, output=options.output, interrupted=interrupts.by_ctrl_c)
+
+
+def _said_to(options: ResumeOptions) -> Said | None:
+    if options.outcome is None and options.answer is None and options.decision is None:
+        return None
+    given = None if options.answer is None else _mapping(options.answer)
+    decision = options.decision
+    return Said(
+        by=read_principal(options.principal),
+        to_question=given if options.outcome is None else None,
+        to_approval=None if decision is None else {"approved": decision.approved, "note": decision.note},
+        to_unknown_outcome=None if options.outcome is None else {"outcome": options.outcome, "answer": given or {}},
+    )
 
 
 async def _go_on(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from tuvl.errors import UsageError
 from tuvl.principal import Principal
 from tuvl.project.layout import find_root
 from tuvl.settings import load_settings
+from tuvl.supervision.runs import DEAD_S
 from tuvl.values import JsonObject, JsonValue, printable_lines
 
 Answer = TypeVar("Answer")
@@ -59,9 +61,17 @@ class RunsCommand:
 
     def _with_process(self, run: JsonObject) -> JsonObject:
         """Say of a durable run that has not ended whether a process has it."""
-        if run["status"] == "running" and RunFiles(Path(self._root)).is_lost(str(run["run_id"])):
+        if run["status"] == "running" and (
+            RunFiles(Path(self._root)).is_lost(str(run["run_id"])) or run["run_id"] in self._silent
+        ):
             return {**run, "process": "gone"}
         return run
+
+    @cached_property
+    def _silent(self) -> frozenset[str]:
+        """The runs whose process was not heard of for a while."""
+        rows = self._ask(lambda: self._access.store.control.live(self._reader))
+        return frozenset(row.run_id for row in rows if row.age_s >= DEAD_S)
 
     def _run(self, run_id: str) -> JsonObject:
         run = None

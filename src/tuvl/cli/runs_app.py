@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from tuvl.errors import UsageError
+
 runs = typer.Typer(
     help="Look at the runs on record, and control those that go on.",
     epilog="A run is on record when an agent of it has `audit: true` or keeps a conversation in SQL, and when its "
@@ -17,6 +19,7 @@ runs = typer.Typer(
 class Status(StrEnum):
     """Choices of `--status`."""
 
+    QUEUED = "queued"
     RUNNING = "running"
     COMPLETED = "completed"
     FAILED = "failed"
@@ -62,11 +65,15 @@ def list_(
     live: Annotated[
         bool, typer.Option("--live", help="Only runs that go on, with their state and the process that has them.")
     ] = False,
+    waiting: Annotated[
+        bool, typer.Option("--waiting", help="Only runs that wait for somebody: for what, for whom, and how long.")
+    ] = False,
     format_: Format = RunsFormat.TEXT,
     principal: Reader = None,
     project: Project = None,
 ) -> None:
     """List runs, the newest first."""
+    from tuvl.cli.runs_waiting import WaitingCommand
     from tuvl.cli.runs_control import RunControlCommand
     from tuvl.data.run_rows import RunFilter
 
@@ -77,7 +84,12 @@ def list_(
         conversation=conversation,
         limit=limit,
     )
-    command = RunControlCommand(project=project, principal=principal, as_json=format_ is RunsFormat.JSON)
+    as_json = format_ is RunsFormat.JSON
+    if waiting:
+        if live or status is not None:
+            raise UsageError("--waiting, --live and --status exclude each other")
+        raise typer.Exit(WaitingCommand(project=project, principal=principal, as_json=as_json).list_waiting(asked))
+    command = RunControlCommand(project=project, principal=principal, as_json=as_json)
     raise typer.Exit(command.list_live(asked) if live else command.list(asked))
 
 

@@ -121,6 +121,13 @@ class RunStore:
         async with self._transaction() as connection:
             await connection.execute(insert(runs).from_select(list(values), new))
 
+    async def requeue(self, run_id: str, *, was: str) -> None:
+        """Keep that a run goes on as soon as a process takes it, if its status is what it was."""
+        values = {"status": QUEUED, "signal": None, "finished_at": None}
+        query = update(runs).where(runs.c.run_id == run_id, runs.c.status == was).values(values)
+        async with self._transaction() as connection:
+            await connection.execute(query)
+
     async def reopen(self, run: RunRow) -> None:
         """Keep that a run goes on which began before, and that it began where even that is not kept."""
         await self._prepare()

@@ -1,11 +1,12 @@
 """Durable runs without any service: each has a file of its own, which one process works on at a time."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tuvl.durable.files import RunFiles
+from tuvl.durable.leaving import rows_of_payload
 from tuvl.durable.record import Answer, DurableJournal
 from tuvl.engine.result import RunResult
 from tuvl.errors import UsageError
@@ -88,7 +89,7 @@ class EmbeddedRuns:
         kept = read(str(self.files.database(run_id)), run_id)
         if kept is None:
             raise UsageError(f"run {run_id!r} was lost before it had begun; start it anew")
-        return kept
+        return replace(kept, rows={**rows_of_payload(kept.payload), **kept.rows})
 
 
 class _Performance:
@@ -108,6 +109,7 @@ class _Performance:
         from tuvl.durable.backend import LeftOpen  # it imports DBOS
 
         try:
+            found = {**rows_of_payload(payload), **found}
             journal = DurableJournal(rows, found, answers=self._answers, again=self._again)
             self._result = await self._perform(payload, journal)
         except Exception as error:  # noqa: BLE001 - handed to whoever started the run; as its end it would be recorded

@@ -6,7 +6,7 @@ Beside `tuvl.durable.backend`, whose rules it keeps to, the only module that imp
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import dbos
 import sqlalchemy as sa
@@ -59,8 +59,7 @@ class Standing:
     """Where a run is."""
 
     payload: JsonObject
-    state: str
-    """`queued`, `waiting`, `running`, or `ended`."""
+    state: Literal["queued", "waiting", "running", "ended"]
     executor: str | None
     output: JsonObject | None
 
@@ -129,7 +128,7 @@ class SharedRuns:
         return self._client
 
 
-def _state_of(one: dbos.WorkflowStatus) -> str:
+def _state_of(one: dbos.WorkflowStatus) -> Literal["queued", "waiting", "running", "ended"]:
     match one.status:
         case "PENDING":
             return "running"

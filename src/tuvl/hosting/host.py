@@ -16,6 +16,7 @@ from uuid import uuid4
 from tuvl.control import RunControl
 from tuvl.data.run_rows import RunRow
 from tuvl.durable.files import RunFiles
+from tuvl.durable.leaving import rows_of_payload
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
@@ -27,11 +28,12 @@ from tuvl.hosting.requests import (
     AnswerRefused,
     AnswerRequest,
     NoSuchRun,
+    RunState,
     StartRequest,
     WaitingRun,
     WaitKind,
 )
-from tuvl.hosting.started import Started
+from tuvl.hosting.started import Started, last_definition
 from tuvl.hosting.workshop import Workshop
 from tuvl.principal import ANY, Principal
 from tuvl.project.index import ProjectIndex
@@ -227,6 +229,16 @@ class Host:
         await self._performer.open()
         return await asyncio.to_thread(self._state.take, run_id, self._performer.executor)
 
+    async def kept(self, run_id: str) -> tuple[Started, dict[str, JsonObject]]:
+        """Return what a run was started with, and what is recorded of it, in order. Raises `NoSuchRun`."""
+        standing = await self._standing(run_id)
+        rows = await asyncio.to_thread(self._runs.rows, run_id)
+        return Started.of(standing.payload), {**rows_of_payload(standing.payload), **rows}
+
+    async def state(self, run_id: str) -> RunState:
+        """Return where a run is. Raises `NoSuchRun`."""
+        return (await self._standing(run_id)).state
+
     # ---- people -----------------------------------------------------------------------------------------------------
 
     async def waits(self, reader: Principal) -> list[WaitingRun]:
@@ -243,6 +255,7 @@ class Host:
         wait = await self._asked(run_id, request)
         _refuse_late(wait)
         value = checked(wait.kind, wait.asked, request.value, request.by)
+        await self._registry.access.store.requeue(run_id, was="suspended")
         at = time.time()
         if not await asyncio.to_thread(self._state.answer, wait, value, by=request.by.id, at=at):
             _refuse_late(await self._asked(run_id, request))
@@ -286,8 +299,10 @@ class Host:
         rows = await asyncio.to_thread(self._runs.rows, run_id)
         payload = forked(standing.payload, rows, at)
         started = Started.of(payload)
+        async with self._workshop.of(last_definition(rows_of_payload(payload), started)) as prepared:
+            schema_version = prepared.plan.schema_version
         new = uuid4().hex
-        await self._accept(new, started, payload, "", here=here)
+        await self._accept(new, started, payload, schema_version, here=here)
         return new
 
     async def drain(self, timeout_s: float) -> int:
@@ -296,6 +311,11 @@ class Host:
         Returns how many still go on after `timeout_s` seconds; they are cut off when the host is closed.
         """
         return await self._performer.drain(timeout_s)
+
+    @property
+    def executor(self) -> str:
+        """What marks the runs of this process: host, process id, and a number of its own."""
+        return self._performer.executor
 
     @property
     def running(self) -> list[str]:

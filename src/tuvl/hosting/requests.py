@@ -10,6 +10,9 @@ from tuvl.values import JsonObject
 
 WaitKind = Literal["question", "approval", "outcome_unknown"]
 
+RunState = Literal["queued", "waiting", "running", "ended"]
+"""Where a durable run is: taken by no process yet, or again; suspended until somebody answers; in a process; over."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartRequest:

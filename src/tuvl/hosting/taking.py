@@ -147,6 +147,7 @@ class Taken:
         if kind in ("run_left", "record_failed"):
             if kind == "record_failed":
                 await asyncio.sleep(RECORD_PAUSE_S)
+            await self._registry.access.store.requeue(result.run_id, was="running")
             await asyncio.to_thread(self._state.leave, result.run_id, owner=owner)
             raise LeftToOthers
         if result.status == "suspended":

@@ -188,7 +188,7 @@ class Workshop:
         prepared = self._prepared(where, started.definition, started.models)
         if not where.changed:
             files = await asyncio.to_thread(lambda: collect(where.project, only=where.document).files)
-            prepared.stamps = stamps_of(self._root, list(files))
+            prepared.stamps = stamps_of(where.project.root, list(files))
         await self._put(key, prepared)
         return prepared
 

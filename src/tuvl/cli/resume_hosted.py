@@ -1,0 +1,96 @@
+"""`tuvl resume`, `tuvl approve` and `tuvl runs cancel` for runs on the database of a host."""
+
+from dataclasses import dataclass
+
+from tuvl.cli.hosted import hosted, performed_here, waiting_run
+from tuvl.cli.live import View
+from tuvl.control import RunControl
+from tuvl.errors import UsageError
+from tuvl.events.sink import Sink
+from tuvl.hosting.host import Host
+from tuvl.hosting.requests import AnswerRequest, NoSuchRun, WaitingRun
+from tuvl.hosting.started import Started
+from tuvl.principal import Principal
+from tuvl.project.index import ProjectIndex
+from tuvl.settings import Settings
+from tuvl.values import JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a person says to a run; a value for each kind of wait that it could be for."""
+
+    by: Principal
+    to_question: JsonObject | None = None
+    to_approval: JsonObject | None = None
+    to_unknown_outcome: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoingOn:
+    """What is done with a run that is there."""
+
+    run: str
+    said: Said | None
+    cancel: str | None
+    by: str
+    """Who stops it."""
+
+
+async def go_on_hosted(
+    project: ProjectIndex,
+    settings: Settings,
+    asked: GoingOn,
+    *,
+    control: RunControl,
+    sinks: list[Sink],
+    view: View,
+) -> JsonObject:
+    """Go on with a run, here or wherever it goes on; returns its document."""
+    async with hosted(project, settings, control=control, sinks=sinks) as host:
+        state = await host.state(asked.run)
+        if asked.said is not None:
+            await _answer(host, asked.run, asked.said)
+        elif asked.cancel is not None:
+            await host.abort(asked.run, asked.cancel, asked.by)
+        elif state == "ended":
+            document = await host.result(asked.run)
+            if document is None:
+                raise UsageError(f"run {asked.run!r} has ended without a result")
+            view.say("the run had ended already", mark="now")
+            return document
+        elif state == "waiting":
+            # Taken up once more, as a run in a file is: it says what it waits for.
+            await host.take(asked.run)
+        return await performed_here(host, asked.run, control, say=lambda line: view.say(line, mark="now"))
+
+
+async def _answer(host: Host, run_id: str, said: Said) -> None:
+    waiting = await waiting_run(host, run_id)
+    await host.answer(run_id, AnswerRequest(digest=waiting.digest, value=_value(waiting, said), by=said.by))
+
+
+def _value(waiting: WaitingRun, said: Said) -> JsonObject:
+    run = waiting.run_id
+    match waiting.kind:
+        case "question":
+            value, needs = said.to_question, f"the run waits for an answer: tuvl resume {run} --answer FILE"
+        case "approval":
+            value, needs = said.to_approval, f"the call waits for approval: tuvl approve {run}, or with --deny"
+        case "outcome_unknown":
+            needs = f"say what became of the step: tuvl resume {run} --outcome done, retry or failed"
+            value = said.to_unknown_outcome
+    if value is None:
+        raise UsageError(needs)
+    return value
+
+
+async def kept_hosted(
+    project: ProjectIndex, settings: Settings, run_id: str
+) -> tuple[Started, dict[str, JsonObject]] | None:
+    """Return what a run was started with and what is recorded of it; `None` when the database has no such run."""
+    async with hosted(project, settings, control=RunControl()) as host:
+        try:
+            return await host.kept(run_id)
+        except NoSuchRun:
+            return None
