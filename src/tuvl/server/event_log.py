@@ -14,6 +14,7 @@ from tuvl.clock import Clock
 from tuvl.events.serialize import to_wire
 from tuvl.events.sink import InlineSink
 from tuvl.events.types import Event, RunFinished
+from tuvl.server.following import Following
 from tuvl.values import JsonObject, dump_json
 
 KEPT = 512
@@ -46,10 +47,13 @@ class EventLog(InlineSink):
         self._changed = asyncio.Event()
         self.last_seq = 0
         self.ended = False
+        self.following = Following()
+        """Where the run stands, by all of its events."""
 
     def accept(self, event: Event) -> None:
         """Take an event."""
         self.last_seq = event.seq
+        self.following.accept(event)
         self._add(to_wire(event))
 
     def end(self, status: str) -> None:

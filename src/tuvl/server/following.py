@@ -30,7 +30,7 @@ from tuvl.server.telling import told
 
 StepState: TypeAlias = Literal["running", "waiting", "done", "failed", "aborted"]
 
-KEPT_EVENTS = 300
+KEPT_EVENTS = 200
 """Lines of the log of a run that a page shows; older ones are counted."""
 
 _ITEM = re.compile(r"\[\d+\]")
