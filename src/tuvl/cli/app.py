@@ -335,6 +335,12 @@ def run(
     durable: Annotated[
         bool, typer.Option("--durable", help="Keep a record that `tuvl resume` goes on from when the process is lost.")
     ] = False,
+    detach: Annotated[
+        bool,
+        typer.Option(
+            "--detach", help="Leave a durable run to the workers on the PostgreSQL of TUVL_DATABASE_URL; prints its id."
+        ),
+    ] = False,
     bundle_workflow: Annotated[
         str | None,
         typer.Option("--workflow", metavar="NAME", help="Which workflow of a bundle, where it has several."),
@@ -372,7 +378,7 @@ def run(
             "--bundle-digest": bundle_digest,
         },
         repeated={"--set": set_, "--model": model},
-        switches={"--trace": trace, "--dry-run": dry_run, "--durable": durable},
+        switches={"--trace": trace, "--dry-run": dry_run, "--durable": durable, "--detach": detach},
     )
     raise typer.Exit(run_command(options_of(Words(arguments=(workflow,), given=given))))
 
