@@ -41,9 +41,6 @@ UNANSWERED = "unanswered"
 QUEUED = "queued"
 """Status of a run that is on record before any process has taken it."""
 
-QUEUED = "queued"
-"""Status of a run that is on record before any process has taken it."""
-
 RUNNING = "running"
 """Status of a run that has not said yet how it ended; of one whose process died it stays."""
 
@@ -86,23 +83,6 @@ class RunStore:
             "started_at": run.started_at,
         }
         await self._add(runs, [values])
-
-    async def queued(self, run: RunRow) -> None:
-        """Keep that a run is to begin as soon as a process takes it; one that is known stays as it is."""
-        await self._prepare()
-        values = {
-            "run_id": run.run_id,
-            "workflow": run.workflow,
-            "schema_version": run.schema_version,
-            "status": QUEUED,
-            "principal": run.principal.id,
-            "tenant": run.principal.tenant,
-            "started_at": run.started_at,
-        }
-        known = select(runs.c.run_id).where(runs.c.run_id == run.run_id).exists()
-        new = select(*(literal(value, runs.c[name].type) for name, value in values.items())).where(~known)
-        async with self._transaction() as connection:
-            await connection.execute(insert(runs).from_select(list(values), new))
 
     async def queued(self, run: RunRow) -> None:
         """Keep that a run is to begin as soon as a process takes it; one that is known stays as it is."""
