@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,12 @@ def called(function: ast.expr) -> str:
             return ""
 
 
-IMPORTS = tuple(found for name, path in MODULES.items() for found in imports_in(path.read_text(encoding="utf-8"), name))
+@cache
+def imports() -> tuple[Import, ...]:
+    """Read every module, for the first test that asks: each process that runs some tests collects all of them."""
+    return tuple(
+        found for name, path in MODULES.items() for found in imports_in(path.read_text(encoding="utf-8"), name)
+    )
 
 
 def layer_of() -> dict[str, int]:
@@ -100,7 +106,7 @@ def test_every_package_has_its_place_in_the_architecture_note() -> None:
 def test_imports_point_downwards() -> None:
     wrong = [
         str(found)
-        for found in IMPORTS
+        for found in imports()
         if own(found)
         and package_of(found.importer) != package_of(found.target)
         and LAYERS[package_of(found.importer)] <= LAYERS[package_of(found.target)]
@@ -109,12 +115,12 @@ def test_imports_point_downwards() -> None:
 
 
 def test_no_import_is_relative() -> None:
-    assert not [str(found) for found in IMPORTS if found.level]
+    assert not [str(found) for found in imports() if found.level]
 
 
 def test_modules_inside_a_package_form_no_cycle() -> None:
     graph: dict[str, set[str]] = {name: set() for name in MODULES}
-    for found in IMPORTS:
+    for found in imports():
         if own(found) and found.target in MODULES:
             graph[found.importer].add(found.target)
     assert not cycle(graph)
@@ -132,11 +138,11 @@ def cycle(graph: dict[str, set[str]]) -> list[str]:
 
 
 def test_check_neither_renders_nor_compiles_nor_calls_a_model() -> None:
-    pydantic_users = {found.importer for found in IMPORTS if found.target.split(".")[0] == "pydantic"}
+    pydantic_users = {found.importer for found in imports() if found.target.split(".")[0] == "pydantic"}
     forbidden = (*FORBIDDEN_TO_CHECK, *sorted(pydantic_users))
     wrong = [
         str(found)
-        for found in IMPORTS
+        for found in imports()
         if found.importer.startswith("tuvl.check")
         and any(found.target == name or found.target.startswith(f"{name}.") for name in forbidden)
     ]
@@ -152,7 +158,7 @@ def library_table() -> dict[str, tuple[str, ...]]:
 
 
 def third_party() -> Iterator[Import]:
-    for found in IMPORTS:
+    for found in imports():
         root = found.target.split(".")[0]
         if not found.level and root != "tuvl" and root not in sys.stdlib_module_names:
             yield found
