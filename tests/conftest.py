@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,13 @@ if os.environ.get("CI"):
     settings.load_profile("ci")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: many tests wait for a process or a server that they have started."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return cores + 1
+
+
 @pytest.fixture(autouse=True, scope="session")
 def no_reports_of_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep reports of `tuvl validate` apart from those of whoever runs the tests."""
@@ -31,7 +39,7 @@ def no_reports_of_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 def meeting_place(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """Return a folder that all processes of this test run know, and no other run does.
 
-    Its other runs leave it alone: pytest deletes old folders, but none whose run is still going on.
+    Other runs leave it alone: pytest deletes old folders, but none whose run is still going on.
     """
     base = tmp_path_factory.getbasetemp()
     return base if worker_id == "master" else base.parent
