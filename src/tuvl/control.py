@@ -8,9 +8,9 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.values import number_text
 

@@ -6,10 +6,11 @@ Unlike a sink it may not fail: what it raises ends the run, and the run waits fo
 import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from tuvl.clock import Clock
+from tuvl.dataclass import dataclass
 from tuvl.errors import EngineError
 from tuvl.values import JsonObject, JsonValue, canonical
 

@@ -4,11 +4,12 @@ The file has megabytes and one entry is wanted, so the entry is looked up in the
 """
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from tuvl.dataclass import dataclass
 
 _NOT_MODELS = frozenset({"sample_spec", "fallback_generalizations"})
 """Entries of the table that describe the table."""

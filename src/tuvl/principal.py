@@ -1,6 +1,6 @@
 """Who a run acts for."""
 
-from dataclasses import dataclass
+from tuvl.dataclass import dataclass
 
 ANY = "*"
 """The scope of the local operator, who may do everything."""

@@ -1,7 +1,7 @@
 """One question to the model: history made ready, tools offered, the call made, counted and recorded."""
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tuvl.agent.history import History
 from tuvl.agent.ledger import Ledger
@@ -11,6 +11,7 @@ from tuvl.agent.ports import CompletionRecord
 from tuvl.agent.prompt import steer_message
 from tuvl.clock import Clock
 from tuvl.control import RunControl, Steered
+from tuvl.dataclass import dataclass
 from tuvl.errors import ModelError
 from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest
 from tuvl.tools.toolbox import Toolbox

@@ -1,7 +1,7 @@
 """One run of the loop, put together: the only place that knows which part goes where, for files and Python alike."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tuvl.agent.asking import Asker, Sampling
 from tuvl.agent.closing import Closing
@@ -20,6 +20,7 @@ from tuvl.agent.streaming import ReplyStream
 from tuvl.agent.summary import Summarizer
 from tuvl.clock import Clock
 from tuvl.control import RunControl
+from tuvl.dataclass import dataclass
 from tuvl.events.types import EventBody, Heartbeat, ModelCallStarted
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter

@@ -1,13 +1,13 @@
 """What becomes of a final answer: the run goes on, the answer is asked for again, or it is accepted as an exit."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tuvl.agent.exits import Exit
 from tuvl.agent.gates import Gates
 from tuvl.agent.outcome import BadAnswer, OutcomeContract
 from tuvl.agent.ports import Continuation
 from tuvl.agent.prompt import correction
+from tuvl.dataclass import dataclass
 from tuvl.llm.messages import Message
 
 

@@ -5,9 +5,10 @@ The opening messages, the last `recent_tail` messages and groups that called a `
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tuvl.agent.groups import Group, grouped
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.llm.messages import Message, Usage
 from tuvl.llm.meter import estimate_tokens

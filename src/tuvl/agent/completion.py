@@ -1,7 +1,5 @@
 """The single-call strategy of an agent: one request, retried as declared, its reply read once."""
 
-from dataclasses import dataclass
-
 from tuvl.agent.decide import Finish, next_move
 from tuvl.agent.exits import Exit, exit_for_error
 from tuvl.agent.gates import Gates
@@ -10,6 +8,7 @@ from tuvl.agent.outcome import BadAnswer, OutcomeContract
 from tuvl.agent.transcript import Transcript
 from tuvl.clock import Clock
 from tuvl.control import RunControl
+from tuvl.dataclass import dataclass
 from tuvl.errors import ModelError, StepError
 from tuvl.llm.messages import ChatModel, Message, ModelRequest
 from tuvl.plan.model import AgentPlan

@@ -1,8 +1,9 @@
 """One notice to finish, said once, when a bound comes near."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tuvl.clock import Clock
+from tuvl.dataclass import dataclass
 from tuvl.llm.messages import Message
 from tuvl.plan.model import ConcludePlan
 

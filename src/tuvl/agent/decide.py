@@ -1,9 +1,10 @@
 """A reply → the next move of the loop. Pure: it changes nothing but the list of ids already used."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.llm.messages import Message, ModelReply, ToolCall
 from tuvl.tools.arguments import read_arguments

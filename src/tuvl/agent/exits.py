@@ -1,8 +1,9 @@
 """How an agent ends: one signal of its closed set, what it writes, and why, when it ended abnormally."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.redaction import redact
 from tuvl.spec.signals import Reserved

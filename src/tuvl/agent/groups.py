@@ -1,8 +1,8 @@
 """A history in parts that must not be torn: an assistant turn with calls, and the results that answer it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.llm.messages import Message
 
 

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tuvl.agent.ports import RequestObserver, WorkReservation
 from tuvl.clock import Clock
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.llm.identity import ModelIdentity, identity_of
 from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price

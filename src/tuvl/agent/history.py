@@ -1,12 +1,12 @@
 """The conversation of one run: one list that only grows, prepared before each model call."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from tuvl.agent.compaction import Compactor, estimates
 from tuvl.agent.conclude import Conclusion
 from tuvl.agent.groups import paired
 from tuvl.agent.ports import Trim
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.llm.messages import Message, Usage
 from tuvl.llm.meter import estimate_tokens

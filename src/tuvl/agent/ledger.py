@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from tuvl.agent.decide import CallTools, Finish
@@ -17,6 +17,7 @@ from tuvl.agent.ports import (
 )
 from tuvl.agent.transcript import Transcript
 from tuvl.control import Intervention
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.guardrails.guard import JudgeCall
 from tuvl.llm.messages import Message, Usage

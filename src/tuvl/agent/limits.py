@@ -8,11 +8,11 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from tuvl.agent.exits import BudgetExceeded
 from tuvl.agent.ports import ToolReservation
 from tuvl.clock import Clock
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter

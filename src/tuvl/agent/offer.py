@@ -1,9 +1,8 @@
 """Which tools a turn offers: the surface narrows them from turn 2 on, a conclusion may offer none in the last turn."""
 
-from dataclasses import dataclass
-
 from tuvl.agent.conclude import Conclusion
 from tuvl.agent.ports import Surface
+from tuvl.dataclass import dataclass
 
 
 @dataclass(kw_only=True)

@@ -1,9 +1,8 @@
 """`OutcomeContract`: an accepted answer becomes exactly one declared exit, anything else is a `BadAnswer`."""
 
-from dataclasses import dataclass
-
 from tuvl.agent.answer import UnreadableAnswerError, read_object
 from tuvl.agent.exits import Exit
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.plan.model import OutcomePlan
 from tuvl.spec.signals import DEFAULT

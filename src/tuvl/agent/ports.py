@@ -5,9 +5,9 @@ then after an answer `Continuation`. An exception from any of them ends the run 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
+from tuvl.dataclass import dataclass
 from tuvl.guardrails.guard import JudgeCall
 from tuvl.llm.messages import Message, ModelReply, ModelRequest, Usage
 from tuvl.tools.result import Observation

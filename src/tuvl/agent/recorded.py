@@ -1,13 +1,13 @@
 """A model and a ledger's sinks in the durable record of a run: what was recorded is neither asked nor written again."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, cast, runtime_checkable
 
 from tuvl.agent.guarded_model import ModelAround
 from tuvl.agent.ports import Audit, CompletionRecord, ConversationSink, SideAudit, SideCallRecord, ToolCallRecord
 from tuvl.agent.stored import RequestDigest
 from tuvl.control import RunControl
+from tuvl.dataclass import dataclass
 from tuvl.errors import ModelError
 from tuvl.journal import Journal, RunJournal
 from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest

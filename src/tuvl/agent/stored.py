@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tuvl.agent.ports import CompletionRecord, SideCallRecord, ToolCallRecord
 from tuvl.clock import Clock
 from tuvl.data.run_records import RunRecords
 from tuvl.data.run_rows import MessageRow, ModelCallRow, ReplyRow, SideRow, ToolCallRow
+from tuvl.dataclass import dataclass
 from tuvl.llm.messages import Message, ModelRequest, ToolCall, Usage
 from tuvl.values import JsonValue, to_json
 

@@ -5,7 +5,7 @@ The loop is the same as ever. It asks a model that asks for pieces, and tells th
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import assert_never
 
 from tuvl.agent.decide import clean_name
@@ -13,6 +13,7 @@ from tuvl.agent.guarded_model import ModelAround
 from tuvl.agent.ledger import must_be_kept
 from tuvl.agent.ports import ConversationSink, StreamingConversation
 from tuvl.agent.transcript import Transcript
+from tuvl.dataclass import dataclass
 from tuvl.events.types import (
     AgentEnded,
     EventBody,

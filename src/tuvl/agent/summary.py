@@ -1,12 +1,12 @@
 """The summary that takes the place of old messages: one model call of its own, counted like any other."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tuvl.agent.compaction import as_text
 from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.clock import Clock
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.llm.delimited import delimited
 from tuvl.llm.messages import ChatModel, Message, ModelRequest

@@ -2,11 +2,12 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tuvl.agent.decide import CallTools, NextMove
 from tuvl.agent.exits import Exit
 from tuvl.control import Intervention
+from tuvl.dataclass import dataclass
 from tuvl.guardrails.guard import JudgeCall
 from tuvl.llm.messages import Message, ModelReply, ToolCall, Usage
 from tuvl.redaction import redact_json

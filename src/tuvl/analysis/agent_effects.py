@@ -1,7 +1,6 @@
 """What the tools of an agent can do, and what stands between untrusted text and that."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from tuvl.analysis.inside import acts
@@ -12,6 +11,7 @@ from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
 from tuvl.analysis.untrusted_sources import gives_outside_text
+from tuvl.dataclass import dataclass
 from tuvl.http.url_parts import UrlSyntaxError, host_is_templated
 
 Site: TypeAlias = Literal["input", "tools", "output"]

@@ -1,7 +1,6 @@
 """The worst case of one agent: every turn taken, every reply as long as it may be, every call made."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from tuvl.analysis import own_words
@@ -17,6 +16,7 @@ from tuvl.analysis.spend import NO_SPEND, Spend, by_field, calls
 from tuvl.analysis.step_envelope import StepEnvelope
 from tuvl.analysis.steps import StepView, mapping, text
 from tuvl.analysis.supervision_spend import judge_looks, one_look, steer_tokens
+from tuvl.dataclass import dataclass
 
 TOKEN_BUDGET = "token_budget"
 COST_BUDGET = "cost_budget_usd"

@@ -1,12 +1,11 @@
 """The fields of an agent that bound it, with their defaults, read from a file in whatever state."""
 
-from dataclasses import dataclass
-
 from tuvl.analysis.amount import Amount, exactly, unbounded
 from tuvl.analysis.language_models import Lookup, ModelFacts, model_facts, positive, whole
 from tuvl.analysis.measure import Measure
 from tuvl.analysis.steps import StepView, items, mapping
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.dataclass import dataclass
 
 MAX_ITERATIONS = 8
 RESULT_MAX_CHARS = 8000

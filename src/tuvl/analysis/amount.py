@@ -1,8 +1,10 @@
 """Numbers that may be unbounded or unknown, and what can be said of their sums all the same."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
+
+from tuvl.dataclass import dataclass
 
 MOST_WORDS = 12
 """Fields that are kept as what set a bound, or would: a sum over thousands of steps is read by nobody as a whole."""

@@ -1,7 +1,6 @@
 """Which context keys exist where: those of the input, those a step writes, those its templates read."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.references import tool_entries
@@ -9,6 +8,7 @@ from tuvl.analysis.signals import BUILT_IN_NODES, outcomes
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.templates import rendered_sites
+from tuvl.dataclass import dataclass
 from tuvl.templating.scan import scan
 
 ARGUMENTS = "args"

@@ -1,6 +1,6 @@
 """Cron expressions of five fields, as far as a static check needs them."""
 
-from dataclasses import dataclass
+from tuvl.dataclass import dataclass
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")

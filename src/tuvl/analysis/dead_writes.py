@@ -1,7 +1,6 @@
 """Writes that nothing reads: on every way the key is written again first."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.flow_graph import ALL, Edge, FlowGraph
@@ -11,6 +10,7 @@ from tuvl.analysis.signals import FAILURES
 from tuvl.analysis.spread import spread
 from tuvl.analysis.steps import StepView
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.dataclass import dataclass
 from tuvl.values import KeyPath
 
 

@@ -1,7 +1,8 @@
 """Dot paths: `order.items.0.price`, a name or an index a segment."""
 
 import re
-from dataclasses import dataclass
+
+from tuvl.dataclass import dataclass
 
 _INDEXED = re.compile(r"\[(\d+)\]")
 

@@ -5,7 +5,7 @@ say what is missing.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from tuvl.analysis.agent_envelope import AgentEnvelope
@@ -22,6 +22,7 @@ from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
 from tuvl.analysis.sums import AMOUNTS, SPENDS
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.waiting import cut_off, item_bytes, item_count, rounds, step_seconds
+from tuvl.dataclass import dataclass
 from tuvl.model_table import table_entry
 
 DEEPEST = 16

@@ -1,7 +1,6 @@
 """Which context keys a step writes, exit by exit: a step that fails writes nothing but the engine's own keys."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.references import tool_entries
@@ -9,6 +8,7 @@ from tuvl.analysis.schema_facts import lists_keys, required_of, takes_others
 from tuvl.analysis.signals import ABORTED, BUILT_IN_NODES, FAILURES, TIMEOUT, outcomes
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.dataclass import dataclass
 from tuvl.spec.signals import ERROR
 
 LAST_ERROR: frozenset[str] = frozenset(

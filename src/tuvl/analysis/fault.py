@@ -1,8 +1,9 @@
 """A fact about a workflow that keeps it from running; said once, for the checks and the compiler alike."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tuvl.dataclass import dataclass
 from tuvl.values import KeyPath
 
 

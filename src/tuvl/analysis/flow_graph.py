@@ -4,7 +4,6 @@ A set of keys is one whole number, a bit a key, so that a set costs next to noth
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tuvl.analysis.exit_writes import NOTHING, Writes, exit_writes
 from tuvl.analysis.graph import RouteGraph
@@ -12,6 +11,7 @@ from tuvl.analysis.key_reads import KeyRead, key_reads, reads_everything
 from tuvl.analysis.parameters import ToolUse, tool_uses
 from tuvl.analysis.steps import END, StepView, WorkflowView, text
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.dataclass import dataclass
 
 ALL = -1
 """The set of all keys."""

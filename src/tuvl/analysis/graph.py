@@ -7,7 +7,6 @@ ends the run; any other unmapped signal is a fault. All algorithms are iterative
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from tuvl.analysis.components import closure, components, cycle_through
@@ -15,6 +14,7 @@ from tuvl.analysis.references import StepReference, step_references
 from tuvl.analysis.signals import ENDS_CLEANLY, FAILURES, SignalSet, possible_signals
 from tuvl.analysis.steps import END, StepView, WorkflowView
 from tuvl.analysis.surroundings import ALONE, Surroundings
+from tuvl.dataclass import dataclass
 from tuvl.spec.signals import DEFAULT
 
 

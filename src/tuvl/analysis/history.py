@@ -1,9 +1,9 @@
 """How the requests of a tool loop grow: each holds all that was said before."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tuvl.analysis.amount import NOTHING, Amount
+from tuvl.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

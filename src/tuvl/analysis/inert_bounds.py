@@ -1,7 +1,6 @@
 """Bounds that can never be reached, and bounds that are reached at once; each said with the numbers that show it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tuvl.analysis.agent_envelope import AgentEnvelope
 from tuvl.analysis.fault import Fault
@@ -9,6 +8,7 @@ from tuvl.analysis.language_models import positive, whole
 from tuvl.analysis.parameters import tool_uses
 from tuvl.analysis.run_bounds import RunBounds
 from tuvl.analysis.steps import StepView, mapping
+from tuvl.dataclass import dataclass
 from tuvl.values import number_text
 
 LEAVE_OUT = "lower it, or leave it out"

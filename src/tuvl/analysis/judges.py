@@ -1,7 +1,6 @@
 """Judges among the guardrails of an agent: which models they ask, and how much they read."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tuvl.analysis import own_words
 from tuvl.analysis.amount import Amount, exactly, unbounded
@@ -12,6 +11,7 @@ from tuvl.analysis.spend import NO_SPEND, Spend, calls
 from tuvl.analysis.steps import StepView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
 from tuvl.analysis.text_size import TextSize, prose_size, size
+from tuvl.dataclass import dataclass
 
 ATTEMPTS = 2
 """How often a judge is asked."""

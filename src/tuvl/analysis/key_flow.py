@@ -1,7 +1,6 @@
 """Which keys are there at each place of a workflow: on every way, on some way, on none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +11,7 @@ from tuvl.analysis.spread import spread
 from tuvl.analysis.steps import mapping, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.witness import shortest
+from tuvl.dataclass import dataclass
 from tuvl.spec.signals import ERROR
 
 

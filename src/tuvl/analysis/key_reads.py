@@ -1,7 +1,6 @@
 """Which context keys a step reads, where it says so, and what becomes of it when a key is not there."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tuvl.analysis.references import ARTIFACT_SCHEME
@@ -9,6 +8,7 @@ from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.templates import rendered_sites
+from tuvl.dataclass import dataclass
 from tuvl.templating.scan import scan
 from tuvl.values import KeyPath
 

@@ -1,13 +1,14 @@
 """What is known of a language model before it is called: its price, its longest reply, its window."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tuvl.analysis.amount import Amount, exactly, unknown
 from tuvl.analysis.measure import Measure
 from tuvl.analysis.steps import mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
+from tuvl.dataclass import dataclass
 from tuvl.model_table import TableEntry, table_entry
 
 DEFAULT_MODEL = "default"

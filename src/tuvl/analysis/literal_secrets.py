@@ -1,11 +1,11 @@
 """Literals of a document that read as credentials; see `credentials` for what one is."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.credentials import item_names, reads_as
 from tuvl.analysis.fault import Fault
+from tuvl.dataclass import dataclass
 from tuvl.values import KeyPath
 
 

@@ -1,8 +1,9 @@
 """How texts are counted in tokens: what is proved, and what is to be expected."""
 
 import math
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from tuvl.dataclass import dataclass
 
 Figure: TypeAlias = Literal["proved", "expected"]
 

@@ -2,8 +2,9 @@
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from tuvl.dataclass import dataclass
 
 NodeEffects: TypeAlias = Literal["read", "write"]
 

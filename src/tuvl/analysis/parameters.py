@@ -1,13 +1,13 @@
 """The parameters of an agent's tools: declared in the entry, or derived from what the step's templates want."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.context import ARGUMENTS, field_reads, template_reads
 from tuvl.analysis.references import tool_entries
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.analysis.templates import strings
+from tuvl.dataclass import dataclass
 from tuvl.templating.scan import scan
 from tuvl.values import JsonObject, JsonValue, KeyPath
 

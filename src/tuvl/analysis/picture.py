@@ -1,7 +1,6 @@
 """A workflow as nodes and arrows, whatever state it is in: what `tuvl graph` draws. Pure and deterministic."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from tuvl.analysis.graph import RouteGraph, route_graph
@@ -10,6 +9,7 @@ from tuvl.analysis.signals import FAILURES
 from tuvl.analysis.step_facts import kind_of, only_fails, ways_of
 from tuvl.analysis.steps import END, StepView, WorkflowView
 from tuvl.analysis.surroundings import ALONE, Surroundings
+from tuvl.dataclass import dataclass
 
 Shape = Literal["start", "end", "step", "missing"]
 ArrowStyle = Literal["route", "reference", "fault"]

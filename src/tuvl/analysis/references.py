@@ -1,11 +1,11 @@
 """What refers to what: steps that other steps name, and artifacts that a document names."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import ALONE, Surroundings, spec_of
+from tuvl.dataclass import dataclass
 from tuvl.values import KeyPath
 
 StepRole: TypeAlias = Literal["tool", "hook target", "ForEach body", "agent helper"]

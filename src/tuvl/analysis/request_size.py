@@ -1,7 +1,6 @@
 """How large the requests of an agent can get, piece by piece."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +16,7 @@ from tuvl.analysis.signals import outcomes
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.text_size import TextSize, prose_sizes, size
+from tuvl.dataclass import dataclass
 from tuvl.values import dump_json
 
 _ANY_REQUEST = "context_limits.max_bytes"

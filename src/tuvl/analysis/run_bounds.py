@@ -1,12 +1,12 @@
 """The bounds of a whole run: the workflow's own, else the project's, never looser than its policy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.language_models import positive, whole
 from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.analysis.surroundings import Surroundings, spec_of
+from tuvl.dataclass import dataclass
 
 MAX_CONTEXT_BYTES = 262_144
 MAX_STEPS = 200

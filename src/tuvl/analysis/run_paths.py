@@ -7,7 +7,6 @@ it is linear in the size of the graph, but for the shortest cycles, which are lo
 
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -15,6 +14,7 @@ from tuvl.analysis.components import closure, components
 from tuvl.analysis.graph import RouteGraph
 from tuvl.analysis.signals import ABORTED
 from tuvl.analysis.steps import END
+from tuvl.dataclass import dataclass
 
 Worth = TypeVar("Worth")
 

@@ -1,12 +1,13 @@
 """Where a worst case is reckoned: a workflow, the project around it, and what the file does not say."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tuvl.analysis.language_models import Lookup
 from tuvl.analysis.measure import Measure
 from tuvl.analysis.run_bounds import RunBounds
 from tuvl.analysis.steps import WorkflowView
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.dataclass import dataclass
 from tuvl.model_table import table_entry
 
 

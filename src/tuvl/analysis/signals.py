@@ -1,11 +1,11 @@
 """Which signals a step can return."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.steps import StepView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
+from tuvl.dataclass import dataclass
 from tuvl.spec.signals import DEFAULT, ERROR, RESERVED_EXITS, Reserved
 
 ABORTED = Reserved.ABORTED.value

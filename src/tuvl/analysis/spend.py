@@ -5,11 +5,12 @@ what the answered one costs, `attempts` times in all.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from tuvl.analysis.amount import NOTHING, Amount, exactly, highest
 from tuvl.analysis.language_models import ModelFacts
 from tuvl.analysis.measure import Measure
+from tuvl.dataclass import dataclass
 
 ONE = exactly(1)
 

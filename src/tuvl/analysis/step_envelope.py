@@ -1,9 +1,8 @@
 """The worst case of one step, whatever its kind."""
 
-from dataclasses import dataclass
-
 from tuvl.analysis.amount import NOTHING, Amount
 from tuvl.analysis.spend import NO_SPEND, Spend
+from tuvl.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

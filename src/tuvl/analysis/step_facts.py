@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tuvl.analysis.agent_effects import is_approved
@@ -17,6 +16,7 @@ from tuvl.analysis.references import tool_entries
 from tuvl.analysis.signals import ABORTED, BUDGET_EXCEEDED, ENDS_CLEANLY, FAILURES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.dataclass import dataclass
 from tuvl.model_table import table_entry
 from tuvl.spec.signals import DEFAULT, ERROR
 from tuvl.values import number_text

@@ -1,10 +1,10 @@
 """Steps and workflows as views over plain data: they tolerate a broken file, so that every check can speak at once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
+from tuvl.dataclass import dataclass
 from tuvl.values import JsonValue, KeyPath
 
 END = "END"

@@ -1,11 +1,12 @@
 """What the analysis of one workflow asks of the project around it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from tuvl.analysis.nodes import NodeFacts, NodeProblem
 from tuvl.analysis.steps import mapping
+from tuvl.dataclass import dataclass
 from tuvl.values import JsonValue
 
 

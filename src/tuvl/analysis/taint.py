@@ -1,7 +1,6 @@
 """Which keys may hold untrusted text at each place of a workflow, and how it came there."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 from tuvl.analysis.flow_graph import ALL, Edge, FlowGraph, Place
@@ -14,6 +13,7 @@ from tuvl.analysis.steps import StepView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.untrusted_sources import Spill, open_inputs, spills
 from tuvl.analysis.witness import shortest, shown
+from tuvl.dataclass import dataclass
 from tuvl.spec.signals import DEFAULT
 
 WHOLE_INPUT = "\0input"

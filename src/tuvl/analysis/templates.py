@@ -1,13 +1,13 @@
 """Where a document holds text, and what becomes of it: which strings are templates, which take `${VAR}`."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.references import ARTIFACT_SCHEME
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
+from tuvl.dataclass import dataclass
 from tuvl.templating.scan import scan
 from tuvl.values import KeyPath
 

@@ -1,10 +1,10 @@
 """How long a text can get that is rendered from the context."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tuvl.analysis.references import ARTIFACT_SCHEME
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.dataclass import dataclass
 from tuvl.templating.budget import MAX_TEXT
 from tuvl.templating.extent import extent
 from tuvl.templating.plain import is_template, plain_template

@@ -1,7 +1,6 @@
 """Reads of context keys that are not there: on no way to the step, or not on every way."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tuvl.analysis.flow_graph import Edge, Place
 from tuvl.analysis.key_flow import KeyFlow
@@ -9,6 +8,7 @@ from tuvl.analysis.key_reads import KeyRead
 from tuvl.analysis.signals import ABORTED
 from tuvl.analysis.steps import mapping
 from tuvl.analysis.witness import shortest, shown
+from tuvl.dataclass import dataclass
 from tuvl.spec.signals import DEFAULT
 from tuvl.suggest import closest
 from tuvl.values import KeyPath

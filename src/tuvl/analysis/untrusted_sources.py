@@ -5,7 +5,6 @@ closed by their type (an enum, a number, a boolean, an anchored pattern) are cle
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -17,6 +16,7 @@ from tuvl.analysis.schema_facts import is_closed, lists_keys
 from tuvl.analysis.signals import BUILT_IN_NODES, outcomes
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.dataclass import dataclass
 
 SourceKind: TypeAlias = Literal["input", "reply", "answer", "person", "copy"]
 

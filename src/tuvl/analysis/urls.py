@@ -3,12 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
 from tuvl.analysis.surroundings import Surroundings, spec_of
+from tuvl.dataclass import dataclass
 from tuvl.http.url_parts import UrlSyntaxError, host_is_templated, split_url
 from tuvl.values import KeyPath
 

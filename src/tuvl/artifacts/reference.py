@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
+
+from tuvl.dataclass import dataclass
 
 SCHEME = "artifact://"
 

@@ -1,10 +1,10 @@
 """The artifacts of a project by name and version, as plain data."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from tuvl.artifacts.reference import ArtifactRef
+from tuvl.dataclass import dataclass
 from tuvl.source.document import Document
 
 

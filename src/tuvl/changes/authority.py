@@ -6,7 +6,6 @@ that is new begins at such a signal, so that none is missed.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tuvl.analysis.steps import StepView
 from tuvl.changes.decisions import Move, lead, moves
@@ -14,6 +13,7 @@ from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.reach import NOBODY, Reach
 from tuvl.changes.renames import StepPairs
+from tuvl.dataclass import dataclass
 
 MOST_GATES = 100_000
 """Gates times routes past which single gates are not looked at, only whether any person is asked."""

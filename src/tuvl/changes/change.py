@@ -1,7 +1,8 @@
 """A change: its class, its code, its place, and what was there before and after."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from tuvl.dataclass import dataclass
 
 
 class ChangeClass(StrEnum):

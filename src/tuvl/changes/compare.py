@@ -1,7 +1,7 @@
 """Compares two states of a project, or two files: which documents belong together, and what each change concerns."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tuvl.changes.change import CLASSES, CODES, Change
 from tuvl.changes.documents import compare_documents, compare_nodes, has_authority
@@ -11,6 +11,7 @@ from tuvl.changes.inheriting import concerning
 from tuvl.changes.pairs import DocPair, pair_documents
 from tuvl.changes.site import Doc, Side, doc_of, stops_short
 from tuvl.changes.workflows import compare_workflows
+from tuvl.dataclass import dataclass
 from tuvl.values import canonical
 
 _PairKey = tuple[object, ...]

@@ -1,13 +1,13 @@
 """Which signals a step may return now in place of those that it returned: how a decision moved."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from tuvl.analysis.signals import FAILURES
 from tuvl.analysis.steps import StepView, items, mapping
 from tuvl.changes.facts import WorkflowFacts
+from tuvl.dataclass import dataclass
 from tuvl.spec.signals import DEFAULT
 from tuvl.values import canonical
 

@@ -1,12 +1,12 @@
 """What the steps of a run do outside of it, by the steps that act, and whether a person is asked before."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.references import tool_entries
 from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
 from tuvl.changes.facts import WorkflowFacts
+from tuvl.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Facts about one state of a workflow that comparisons share: its routes, hosts, writes and models."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from tuvl.analysis.effects import effects_of
@@ -10,6 +9,7 @@ from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, text
 from tuvl.analysis.urls import Url, urls
 from tuvl.changes.differences import members
+from tuvl.dataclass import dataclass
 from tuvl.project.index import ProjectIndex
 from tuvl.values import KeyPath
 

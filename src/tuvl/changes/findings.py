@@ -1,11 +1,12 @@
 """Collects the changes of one pair of documents, and which other documents both refer to."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from tuvl.changes.change import CODES, Change, ChangeClass
 from tuvl.changes.shown import both
 from tuvl.changes.site import Doc
+from tuvl.dataclass import dataclass
 from tuvl.values import KeyPath, format_path, printable
 
 LinkKind: TypeAlias = Literal["document", "node"]

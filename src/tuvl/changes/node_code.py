@@ -2,9 +2,9 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tuvl.analysis.nodes import read_node_file
+from tuvl.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

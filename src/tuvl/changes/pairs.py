@@ -1,9 +1,9 @@
 """Which document of one state is which of the other: by kind, name and version, and workflows that were renamed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tuvl.changes.site import Doc
+from tuvl.dataclass import dataclass
 from tuvl.values import canonical
 
 

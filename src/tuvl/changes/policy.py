@@ -1,7 +1,8 @@
 """Ways to compare one field of the language, as a closed set; which field is compared how stands in `fields`."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from tuvl.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,11 @@
 """Compares texts and references: what a reference leads to counts, not how it is written."""
 
-from dataclasses import dataclass
-
 from tuvl.analysis.steps import items
 from tuvl.artifacts.reference import ArtifactRef, is_reference
 from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.policy import Named, References
 from tuvl.changes.site import Doc, Side, doc_of, doc_of_artifact
+from tuvl.dataclass import dataclass
 from tuvl.values import canonical
 
 

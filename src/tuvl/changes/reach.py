@@ -2,13 +2,14 @@
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from tuvl.analysis.signals import FAILURES, GUARDRAIL_VIOLATION, guarded
 from tuvl.analysis.steps import END
 from tuvl.changes.deeds import Deeds, deeds_of
 from tuvl.changes.facts import WorkflowFacts
+from tuvl.dataclass import dataclass
 
 NOBODY: frozenset[str] = frozenset()
 

@@ -1,10 +1,11 @@
 """Steps of two states of a workflow, paired: by id, and those that only have another one by what they do."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
+from tuvl.dataclass import dataclass
 from tuvl.values import canonical
 
 ALIKE = 0.6

@@ -4,7 +4,7 @@ Sound in one direction: where a value passes the old schema and not the new one,
 it may be. What has the same words is the same; what cannot be decided is called so.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tuvl.analysis.steps import items, mapping
 from tuvl.changes.schema_ask import refused
@@ -29,6 +29,7 @@ from tuvl.changes.schema_place import (
 )
 from tuvl.changes.schema_simple import simplified
 from tuvl.changes.schema_values import Bound, allowed, bounds_of, types_in, without
+from tuvl.dataclass import dataclass
 from tuvl.values import canonical
 
 __all__ = ["Direction", "SchemaChange", "schema_changes"]

@@ -1,8 +1,8 @@
 """One difference of two JSON Schemas, and what it does to the values that are taken."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from tuvl.dataclass import dataclass
 from tuvl.values import KeyPath
 
 

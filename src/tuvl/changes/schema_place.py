@@ -1,11 +1,11 @@
 """One place in a JSON Schema, and what stands around it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.steps import items, mapping
 from tuvl.changes.schema_values import types_in
+from tuvl.dataclass import dataclass
 from tuvl.values import KeyPath
 
 NOTES = ("title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment")

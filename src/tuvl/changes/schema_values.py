@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.steps import items
+from tuvl.dataclass import dataclass
 from tuvl.values import canonical
 
 TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")

@@ -1,11 +1,11 @@
 """The two states that are compared, and documents in them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.steps import mapping
 from tuvl.artifacts.registry import ArtifactView
+from tuvl.dataclass import dataclass
 from tuvl.project.hiding import is_foreign_text
 from tuvl.project.index import ProjectIndex
 from tuvl.project.loading import LoadedFile

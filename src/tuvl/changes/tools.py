@@ -1,6 +1,5 @@
 """Tools of agents: which there are, what a model reads of them, what they take, and who is asked before."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.parameters import ToolUse, derived_parameters
@@ -13,6 +12,7 @@ from tuvl.changes.policy import Subschema
 from tuvl.changes.renames import StepPairs
 from tuvl.changes.subschema import compare_subschema
 from tuvl.changes.walk import Walk, object_node
+from tuvl.dataclass import dataclass
 from tuvl.spec.shape import table
 from tuvl.spec.table import ListNode, Node, ObjectNode
 from tuvl.values import canonical

@@ -1,9 +1,10 @@
 """The bad and the good example of each check, shipped as data; `tuvl.check.generate` makes them from the test cases."""
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from tuvl.dataclass import dataclass
 
 FILE = Path(__file__).parent / "examples.json"
 

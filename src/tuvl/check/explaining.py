@@ -1,7 +1,6 @@
 """The page of a check, made from its class."""
 
 import inspect
-from dataclasses import dataclass
 
 from tuvl.check.crash import RULE_CRASHED
 from tuvl.check.finding import Severity
@@ -18,6 +17,7 @@ from tuvl.check.rules import (
     SHAPE,
     SOURCE,
 )
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.suggest import did_you_mean
 

@@ -1,11 +1,12 @@
 """What a check says: findings, and the report that holds them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import cached_property
 
 from tuvl.check.masking import blanked
+from tuvl.dataclass import dataclass
 
 CANNOT_CHECK = frozenset({"TV009", "TV999"})
 """Codes that say the gate itself could not do its work; they cannot be ignored."""

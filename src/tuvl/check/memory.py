@@ -10,7 +10,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import tuvl
 from tuvl.check.finding import CANNOT_CHECK, Finding, Report, Severity
+from tuvl.dataclass import dataclass
 from tuvl.files import write_whole
 from tuvl.project.asked import Asked, asked_for, walked_in
 from tuvl.project.layout import MISSPELT_FILE, PROJECT_FILE, walk

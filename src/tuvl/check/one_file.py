@@ -1,7 +1,6 @@
 """Checks one file: its text, the shape of its documents, and every rule."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tuvl.analysis.steps import mapping
 from tuvl.artifacts.reference import MAX_BYTES
@@ -11,6 +10,7 @@ from tuvl.check.finding import Finding, Severity
 from tuvl.check.reported import ShapeRule, SourceRule
 from tuvl.check.rule import Rule, Subject
 from tuvl.check.rules import ALL_RULES
+from tuvl.dataclass import dataclass
 from tuvl.project.hiding import FOREIGN, is_foreign_text
 from tuvl.project.index import ProjectIndex
 from tuvl.project.loading import LoadedFile

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from tuvl.check.one_file import FileResult, check_file
+from tuvl.dataclass import dataclass
 from tuvl.project.index import ProjectIndex
 from tuvl.project.witness import witness
 

@@ -1,12 +1,12 @@
 """The documents that a document refers to, so that validating one file covers what its run will use."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from tuvl.analysis.references import artifact_references, judged_assertions
 from tuvl.analysis.steps import WorkflowView, items, mapping, text
 from tuvl.artifacts.reference import ArtifactRef
+from tuvl.dataclass import dataclass
 from tuvl.project.hiding import Hiding, spells_name
 from tuvl.project.index import ProjectIndex
 from tuvl.project.loading import LoadedFile

@@ -1,7 +1,6 @@
 """The base of all rules, and what a rule gets to see."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
@@ -12,6 +11,7 @@ from tuvl.analysis.key_flow import KeyFlow, key_flow
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.analysis.taint import Taint, taint_of
 from tuvl.check.finding import Finding, Severity
+from tuvl.dataclass import dataclass
 from tuvl.project.index import ProjectIndex
 from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document

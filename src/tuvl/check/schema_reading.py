@@ -6,9 +6,10 @@ and the library has the last word.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from tuvl.dataclass import dataclass
 from tuvl.suggest import closest
 from tuvl.values import KeyPath
 

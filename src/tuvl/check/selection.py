@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tuvl.check.finding import CANNOT_CHECK, Finding
 from tuvl.check.rules import ALL_RULES
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.suggest import did_you_mean
 

@@ -1,11 +1,11 @@
 """What checks of `tuvl ship` look at: a project, the workflows that leave it, and its lock."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tuvl.check.finding import Finding
 from tuvl.check.rule import Phase, Rule
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
 from tuvl.project.index import ProjectIndex
 from tuvl.source.document import Document

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tuvl.check.finding import CANNOT_CHECK, POLICY, UNBUILDABLE, Finding, Severity
 from tuvl.check.one_file import FileResult
 from tuvl.check.rules import ALL_RULES
 from tuvl.check.rules.unused_suppression import UnusedSuppression
+from tuvl.dataclass import dataclass
 from tuvl.source.document import Suppression
 from tuvl.source.place import Range
 from tuvl.suggest import did_you_mean

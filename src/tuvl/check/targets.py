@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from tuvl.dataclass import dataclass
 from tuvl.project.asked import Asked, asked_for, walked_in
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import display_name

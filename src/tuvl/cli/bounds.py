@@ -1,7 +1,6 @@
 """`tuvl bounds`: the worst case of a workflow, and gates on it. Nothing is run, and nothing is called."""
 
 import sys
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from tuvl.analysis.assumptions import assumptions
@@ -14,6 +13,7 @@ from tuvl.cli.bounds_text import bounds_markdown, bounds_text, gate_line
 from tuvl.cli.flags import limit_of
 from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.cli.workflow_file import locate
+from tuvl.dataclass import dataclass
 from tuvl.settings import load_settings
 
 BoundsFormat = Literal["text", "json", "markdown"]

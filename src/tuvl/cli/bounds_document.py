@@ -1,11 +1,11 @@
 """The worst case of a workflow as one JSON document; text and markdown are made from it, so that all three agree."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tuvl.analysis.amount import Amount
 from tuvl.analysis.envelope import AgentWorst, Envelope, Worst
 from tuvl.analysis.spend import Spend
+from tuvl.dataclass import dataclass
 from tuvl.values import JsonObject, JsonValue
 
 FIGURES = ("model_calls", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost_usd", "seconds")

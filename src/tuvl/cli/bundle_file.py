@@ -5,10 +5,10 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from tuvl.cli.workflow_file import Located
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.shipping.bundle import Bundle, open_bundle

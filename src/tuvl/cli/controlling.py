@@ -1,9 +1,8 @@
 """Tells people that somebody, or a supervisor, stepped in, and how a run that is paused goes on."""
 
-from dataclasses import dataclass
-
 from tuvl.cli.observing import Speaker
 from tuvl.cli.wording import seconds
+from tuvl.dataclass import dataclass
 from tuvl.events.types import Event, Intervened
 from tuvl.values import printable
 

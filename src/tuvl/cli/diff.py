@@ -3,7 +3,6 @@
 import gc
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from tuvl.changes.change import GRAVE
@@ -17,6 +16,7 @@ from tuvl.cli.diff_sides import Opened, open_sides
 from tuvl.cli.diff_text import diff_text
 from tuvl.cli.diff_unread import Unread, unread_files, unread_text
 from tuvl.cli.output import check_destination, deliver, json_document
+from tuvl.dataclass import dataclass
 from tuvl.settings import environment
 from tuvl.spec.schema_files import PROSE
 from tuvl.spec.shape import shape_problems

@@ -1,7 +1,6 @@
 """Mermaid pictures of the workflows that changed: steps and arrows that came, went, or mean something else now."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from tuvl.analysis.graph import RouteGraph, route_graph
@@ -10,6 +9,7 @@ from tuvl.changes.change import ChangeClass
 from tuvl.changes.compare import Comparison
 from tuvl.changes.pairs import DocPair
 from tuvl.changes.renames import pair_steps
+from tuvl.dataclass import dataclass
 
 MOST_STEPS = 80
 """Steps past which a picture would not be drawn by the sites that show it."""

@@ -4,12 +4,13 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tuvl.changes.site import Doc, Side, doc_of
 from tuvl.cli.git import GitError, commit_of, git
 from tuvl.cli.git_tree import Tree, lay_down, read_tree
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.project.hiding import is_foreign
 from tuvl.project.index import ProjectIndex

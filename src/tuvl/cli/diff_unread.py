@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tuvl.analysis.nodes import read_node_file
@@ -11,6 +10,7 @@ from tuvl.artifacts.reference import ArtifactRef
 from tuvl.changes.compare import Comparison
 from tuvl.changes.site import stops_short
 from tuvl.cli.diff_sides import Opened
+from tuvl.dataclass import dataclass
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import walk
 

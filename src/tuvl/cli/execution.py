@@ -3,7 +3,6 @@
 import gc
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from tuvl.cli.approving import approvals_for
@@ -17,6 +16,7 @@ from tuvl.cli.running import INTERRUPTED, Interrupts, run_to_end
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.cli.wording import reason, summary
 from tuvl.control import RunControl
+from tuvl.dataclass import dataclass
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.engine.keeping import keeps_records
 from tuvl.engine.result import RunResult
@@ -166,9 +166,7 @@ async def _run_durably(
         await engine.aclose()
 
 
-NOT_DETACHED = (
-    "--detach leaves a durable run to workers, which share a PostgreSQL; set TUVL_DATABASE_URL to one, and say --durable"
-)
+NOT_DETACHED = "--detach leaves a durable run to workers, which share a PostgreSQL; set TUVL_DATABASE_URL to one, and say --durable"
 
 
 def _is_shared(settings: Settings) -> bool:

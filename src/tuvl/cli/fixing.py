@@ -4,10 +4,10 @@ import difflib
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tuvl.check.finding import Finding, Report
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.files import write_whole
 from tuvl.project.layout import YAML_SUFFIXES, find_root, is_prose

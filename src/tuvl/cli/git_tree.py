@@ -6,10 +6,10 @@ left out. Nothing of the repository is run, and no file has rights to be.
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tuvl.cli.git import git
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.project.layout import FOLDERS, MISSPELT_FILE, PROJECT_FILE
 from tuvl.project.loading import MAX_READ

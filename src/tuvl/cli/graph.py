@@ -1,7 +1,6 @@
 """`tuvl graph`: draws a workflow."""
 
 import sys
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from tuvl.analysis.scope import Waits
@@ -10,6 +9,7 @@ from tuvl.cli.dot import dot
 from tuvl.cli.mermaid import mermaid
 from tuvl.cli.output import check_destination, deliver
 from tuvl.cli.workflow_file import locate
+from tuvl.dataclass import dataclass
 from tuvl.drawing.notes import notes_of
 from tuvl.drawing.page import page
 from tuvl.drawing.sheet import Sheet, sheet_of

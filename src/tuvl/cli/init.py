@@ -2,9 +2,9 @@
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.files import real_target
 from tuvl.suggest import did_you_mean

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +12,7 @@ from tuvl.cli.flags import limit_of
 from tuvl.cli.lock_servers import ask_servers
 from tuvl.cli.output import deliver, json_document
 from tuvl.cli.render import report_text
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, UsageError
 from tuvl.locking.drift import Drift, compare, drift
 from tuvl.locking.lock import LOCK_NAME, Lock

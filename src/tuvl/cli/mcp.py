@@ -4,7 +4,6 @@ import asyncio
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from tuvl.analysis.steps import mapping
@@ -15,6 +14,7 @@ from tuvl.cli.live import Mark
 from tuvl.cli.observing import Observing, observing
 from tuvl.cli.render import report_text
 from tuvl.cli.workflow_file import locate
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, UsageError
 from tuvl.offering.catalogue import CallReport, Catalogue
 from tuvl.offering.entries import Entry, Offered, Withheld, entries_of

@@ -4,10 +4,11 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from tuvl.cli.live import Mark
+from tuvl.dataclass import dataclass
 from tuvl.events.sink import Sink
 from tuvl.metrics import Counters
 from tuvl.settings import Settings

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
 
 from tuvl.cli.flags import Flags, Words
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.suggest import did_you_mean
 

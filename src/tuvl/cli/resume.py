@@ -2,7 +2,7 @@
 
 import asyncio
 import getpass
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -20,6 +20,7 @@ from tuvl.cli.running import Interrupts, run_to_end
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.control import RunControl
 from tuvl.data.run_records import StoreAccess
+from tuvl.dataclass import dataclass
 from tuvl.durable.embedded import EmbeddedRuns, Ended
 from tuvl.durable.record import Answer, DurableJournal, Outcome
 from tuvl.engine.result import EXIT_CODES, RunResult, Status

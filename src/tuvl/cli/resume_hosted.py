@@ -1,10 +1,9 @@
 """`tuvl resume`, `tuvl approve` and `tuvl runs cancel` for runs on the database of a host."""
 
-from dataclasses import dataclass
-
 from tuvl.cli.hosted import hosted, performed_here, waiting_run
 from tuvl.cli.live import View
 from tuvl.control import RunControl
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
 from tuvl.hosting.host import Host

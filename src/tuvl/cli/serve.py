@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from tuvl.check.finding import Severity
@@ -12,6 +11,7 @@ from tuvl.cli.live import Mark
 from tuvl.cli.observing import Observing, observing
 from tuvl.cli.render import report_text
 from tuvl.cli.streams import stdout_set_aside
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +15,7 @@ from tuvl.cli.streams import stdout_set_aside
 from tuvl.cli.test_report import TestReport
 from tuvl.cli.test_report import report_text as scenarios_text
 from tuvl.cli.wording import count
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root

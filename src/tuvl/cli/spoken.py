@@ -1,7 +1,8 @@
 """What models say while they say it, as lines for people: whole lines, long ones broken between words."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tuvl.dataclass import dataclass
 from tuvl.events.types import (
     AgentEnded,
     Event,

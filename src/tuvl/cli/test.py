@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, assert_never
 
@@ -10,6 +9,7 @@ from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.cli.test_report import TestReport, report_json, report_junit, report_text, summary_lines
 from tuvl.cli.wording import count
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root

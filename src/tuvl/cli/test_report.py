@@ -1,12 +1,12 @@
 """The report of `tuvl test`, for people, for programs, and as JUnit XML."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from tuvl.cli.render_junit import sound_xml
 from tuvl.cli.test_judged import judged_json, judged_lines, judged_suite, judged_summary
 from tuvl.cli.wording import count, reason
+from tuvl.dataclass import dataclass
 from tuvl.scenarios.coverage import Route, WorkflowCoverage, overall, percent
 from tuvl.scenarios.run import Outcome, Problem
 from tuvl.values import JsonObject, JsonValue, printable

@@ -4,7 +4,6 @@ import asyncio
 import re
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +12,7 @@ from tuvl.cli.output import json_document
 from tuvl.cli.streams import write_stdout
 from tuvl.data.access_rows import TokenRow
 from tuvl.data.run_records import StoreAccess
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.principal import ANY, Principal
 from tuvl.project.layout import find_root

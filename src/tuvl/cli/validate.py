@@ -4,7 +4,6 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, assert_never, cast, get_args
@@ -14,6 +13,7 @@ from tuvl.check.memory import FEWEST, Memory, Question
 from tuvl.cli.flags import Flags, Words, limit_of, read_words
 from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.cli.render import report_json, report_text, summary_line
+from tuvl.dataclass import dataclass
 from tuvl.errors import TuvlError, UsageError
 from tuvl.project.layout import absolute, display_name
 from tuvl.settings import environment

@@ -5,13 +5,13 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tuvl.cli.live import Mark
 from tuvl.cli.observing import Observing, observing
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.cli.wording import count, seconds
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
 from tuvl.events.types import Event, RunFinished, RunStarted

@@ -1,10 +1,10 @@
 """Finds the workflow that a command names, by file or by name, and the project around it."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.analysis.surroundings import hidden
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.project.hiding import is_foreign
 from tuvl.project.index import ProjectIndex

@@ -1,10 +1,10 @@
 """What is kept of runs that go on, and of what they are told; plain rows that import nothing heavy."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from tuvl.control import ControlAction
+from tuvl.dataclass import dataclass
 
 Outcome: TypeAlias = Literal["applied", "void"]
 """What became of a directive: the run did it, or had ended before."""

@@ -5,7 +5,7 @@ import importlib.util
 import sqlite3
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from tuvl.data.location import OWN_FOLDER, POSTGRES
 from tuvl.data.reaching import Reached, unreachable
 from tuvl.data.values import decimal_key
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
 from tuvl.spec.data import Pooling
 

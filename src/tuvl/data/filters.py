@@ -1,7 +1,6 @@
 """`filters` and `order_by` → SQL conditions, from a closed set of operators."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never, get_args
 
 from sqlalchemy import ColumnElement, String, Table, UnaryExpression, false, func, true
@@ -9,6 +8,7 @@ from sqlalchemy import ColumnElement, String, Table, UnaryExpression, false, fun
 from tuvl.data.engines import DECIMAL_KEY
 from tuvl.data.model import DataModel
 from tuvl.data.values import WrongValue, decimal_key, json_value, read_text, read_value
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.spec.data import DataField
 from tuvl.suggest import did_you_mean

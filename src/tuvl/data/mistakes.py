@@ -5,13 +5,13 @@ Works on plain data of any shape: what the shape checks report is passed over he
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.reference_faults import allowed_data_models
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import DocumentFacts, Surroundings, hidden
+from tuvl.dataclass import dataclass
 from tuvl.spec.field_types import FIELD_TYPES, FieldType
 from tuvl.suggest import did_you_mean
 from tuvl.values import KeyPath

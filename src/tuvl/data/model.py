@@ -1,9 +1,9 @@
 """A data model and its data source as plans hold them; imports nothing heavy."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from tuvl.dataclass import dataclass
 from tuvl.spec.data import DataField, DataSourceSpec, ModelDefinitionSpec, Relation
 
 EMBEDDED = "embedded"

@@ -1,7 +1,6 @@
 """One operation on records of a data model: JSON in, JSON out, inside the session of the step."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from sqlalchemy import RowMapping
@@ -11,6 +10,7 @@ from tuvl.data.including import nested, related_rows
 from tuvl.data.model import DataModel, Operation
 from tuvl.data.records import Records
 from tuvl.data.sessions import StepData
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, StepError
 from tuvl.values import JsonObject, JsonValue
 

@@ -2,11 +2,11 @@
 
 import os
 import sqlite3
-from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy.engine import URL
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.values import shorten
 

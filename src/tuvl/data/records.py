@@ -1,7 +1,6 @@
 """The records of one data model in one session: created, read, listed, updated, deleted."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 from uuid import uuid4
 
@@ -12,6 +11,7 @@ from tuvl.data.filters import conditions, ordering, unknown_field
 from tuvl.data.model import DataModel
 from tuvl.data.secure import SecureValues, mask_fields
 from tuvl.data.values import WrongValue, json_value, read_value
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.redaction import MASK
 from tuvl.spec.data import DataField

@@ -3,13 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuvl.clock import Clock
 from tuvl.data.run_rows import InterventionRow, MessageRow, ModelCallRow, Place, RunRow, ToolCallRow
 from tuvl.data.secure import SecureValues
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, StepError
 from tuvl.redaction import redact
 from tuvl.values import JsonObject, JsonValue

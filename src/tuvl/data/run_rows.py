@@ -1,11 +1,11 @@
 """What the store of runs keeps, as plain rows; imports nothing heavy."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
 from tuvl.control import Intervention
+from tuvl.dataclass import dataclass
 from tuvl.principal import Principal
 from tuvl.values import JsonObject, JsonValue
 

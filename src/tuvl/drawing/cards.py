@@ -1,10 +1,10 @@
 """The boxes of a drawing: what is written in each, line by line, and how large that makes it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from tuvl.check.finding import Severity
+from tuvl.dataclass import dataclass
 from tuvl.drawing.sheet import Mark
 from tuvl.drawing.text import cut, width
 

@@ -1,12 +1,13 @@
 """What is drawn of a sheet: boxes, the lines between them, and where a line is cut short so that it can be followed."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from tuvl.analysis.picture import COMPLETED, FAILED, START, Arrow, Node
 from tuvl.analysis.step_facts import StepFacts
 from tuvl.analysis.steps import END
+from tuvl.dataclass import dataclass
 from tuvl.drawing.cards import Card, Chip, Panel, tags_of
 from tuvl.drawing.layout import Layout, Link, Size, layout, span_of
 from tuvl.drawing.sheet import Sheet

@@ -6,9 +6,10 @@ line takes precedence over what meets it.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, floor
 from typing import TypeAlias
+
+from tuvl.dataclass import dataclass
 
 Conflicts: TypeAlias = set[tuple[int, int]]
 

@@ -7,9 +7,9 @@ Everything is linear in the size of what is drawn, or close to it, and nothing i
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.drawing.columns import Table, columns
 from tuvl.drawing.order import Rows, ordered
 from tuvl.drawing.ranks import Pair, backward, parts, ranks

@@ -1,8 +1,8 @@
 """What the shapes, lines and words of a drawing mean; only those kinds of steps that are in it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.drawing.chart import Chart
 from tuvl.drawing.figure import head, said
 from tuvl.drawing.layout import Rect

@@ -1,9 +1,9 @@
 """What a text format writes into the box of a step, below its name and kind."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tuvl.check.finding import Severity
+from tuvl.dataclass import dataclass
 from tuvl.drawing.sheet import Sheet
 
 _WORDS = {"read": "reads", "write": "writes", "approval": "asks for approval"}

@@ -2,7 +2,8 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from tuvl.dataclass import dataclass
 
 _SWEEPS = ((800, 16), (6_000, 8), (40_000, 4))
 """For so many things at most, so many sweeps."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tuvl.analysis.amount import Amount
 from tuvl.analysis.assumptions import assumptions
@@ -15,6 +15,7 @@ from tuvl.analysis.step_facts import StepFacts, step_facts
 from tuvl.analysis.steps import WorkflowView, mapping, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.check.finding import Finding, Severity
+from tuvl.dataclass import dataclass
 from tuvl.source.document import Document
 from tuvl.values import number_text
 

@@ -11,7 +11,6 @@ import contextvars
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, SetWorkflowID
 from dbos._serialization import DBOSDefaultSerializer, DBOSPortableJSONSerializer
 
+from tuvl.dataclass import dataclass
 from tuvl.durable.record import VERSION
 from tuvl.errors import EngineError
 from tuvl.values import JsonObject

@@ -1,10 +1,11 @@
 """Durable runs without any service: each has a file of its own, which one process works on at a time."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from tuvl.dataclass import dataclass
 from tuvl.durable.files import RunFiles
 from tuvl.durable.leaving import rows_of_payload
 from tuvl.durable.record import Answer, DurableJournal

@@ -5,7 +5,6 @@ Beside `tuvl.durable.backend`, whose rules it keeps to, the only module that imp
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal, cast
 
 import dbos
@@ -17,6 +16,7 @@ from dbos._error import DBOSWorkflowConflictIDError
 from dbos._queue import Queue
 from dbos._serialization import DBOSPortableJSONSerializer
 
+from tuvl.dataclass import dataclass
 from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, _config, _found, _without_pickle
 from tuvl.durable.shared_state import SharedState
 from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING

@@ -3,11 +3,12 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Literal, Protocol, cast
 
 from tuvl.clock import Clock, SystemClock
+from tuvl.dataclass import dataclass
 from tuvl.errors import EngineError
 from tuvl.journal import Effect, Numbers, Settlement, Suspended, Wait, Work
 from tuvl.values import JsonObject, JsonValue

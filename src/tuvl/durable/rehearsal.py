@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.durable.record import DurableJournal
 from tuvl.errors import EngineError
 from tuvl.journal import Effect, Wait, Work

@@ -10,11 +10,11 @@ Everything here is synchronous and is called from threads.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
 
+from tuvl.dataclass import dataclass
 from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING, shared_tables
 from tuvl.values import JsonObject
 

@@ -1,9 +1,10 @@
 """The tables that processes share beside those of DBOS: what runs wait for, keys, definitions, orders to stop."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+
+from tuvl.dataclass import dataclass
 
 SCHEMA = "tuvl"
 """Schema of a PostgreSQL database that holds them, and DBOS's own tables; a SQLite file has none."""

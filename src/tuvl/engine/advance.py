@@ -1,8 +1,8 @@
 """Where a signal leads: `(plan, step, signal)` → the next step, or the end. Pure."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import EngineError
 from tuvl.plan.model import ExecutionPlan, StepPlan
 from tuvl.spec.signals import DEFAULT, END, ERROR, Reserved

@@ -5,8 +5,8 @@ and whoever holds one keeps seeing what it saw.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.redaction import redact_json
 from tuvl.steps.base import StepFailure

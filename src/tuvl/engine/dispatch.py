@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tuvl.control import Aborted
 from tuvl.data.secure import SecureValues
+from tuvl.dataclass import dataclass
 from tuvl.engine.context import RunContext, normalised
 from tuvl.engine.failure import cancelled_itself, failed, presentable, timed_out, unexplained
 from tuvl.engine.hooking import observed

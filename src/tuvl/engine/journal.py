@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import cast
 
+from tuvl.dataclass import dataclass
 from tuvl.engine.context import RunContext
 from tuvl.journal import Journal
 from tuvl.plan.model import StepPlan

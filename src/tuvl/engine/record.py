@@ -1,9 +1,10 @@
 """What a run leaves behind while it goes: the steps that ended, the last failure, the trace, the output."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import assert_never
 
+from tuvl.dataclass import dataclass
 from tuvl.engine.advance import Move, Stop
 from tuvl.engine.context import RunContext
 from tuvl.engine.result import RunError, RunResult, Status, StepRun, Usage

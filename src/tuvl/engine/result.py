@@ -1,9 +1,10 @@
 """The result document of a run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.llm.meter import Meter
 from tuvl.steps.base import StepFailure
 from tuvl.values import JsonObject, JsonValue, dollars

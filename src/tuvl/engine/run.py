@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tuvl.agent.limits import Budget
 from tuvl.agent.transcript import intervention_entry
@@ -10,6 +10,7 @@ from tuvl.clock import Clock, SystemClock
 from tuvl.control import Intervention, RunControl
 from tuvl.data.run_records import RunRecords
 from tuvl.data.secure import SecureValues
+from tuvl.dataclass import dataclass
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.engine.advance import Finish, Goto, Move, Stop, advance
 from tuvl.engine.context import RunContext

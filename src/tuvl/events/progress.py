@@ -1,10 +1,11 @@
 """Where a run stands, as its events tell it; pure."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import TypeAlias, assert_never
 
+from tuvl.dataclass import dataclass
 from tuvl.events.types import (
     AgentEnded,
     ApprovalDecided,

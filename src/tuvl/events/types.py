@@ -3,10 +3,10 @@
 The exception is `TextDelta`, which is made only for an agent with `stream: true`.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Literal, TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.tracing import SpanIds
 
 

@@ -1,8 +1,8 @@
 """The gates of one agent run: each text passes the guards of its site, in order, or ends the run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.guardrails.guard import Guard, GuardServices, Objection, Post, Site
 from tuvl.guardrails.guards.llm_judge import LlmJudge

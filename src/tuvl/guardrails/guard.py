@@ -1,10 +1,10 @@
 """What a guard is, what it may use of the run, and how it objects."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from tuvl.clock import Clock
+from tuvl.dataclass import dataclass
 from tuvl.llm.messages import ChatModel, Usage
 from tuvl.llm.meter import Meter
 from tuvl.plan.language_model import ModelPlan

@@ -1,7 +1,6 @@
 """What a hook is told: metadata of one moment of a run, never its values."""
 
-from dataclasses import dataclass
-
+from tuvl.dataclass import dataclass
 from tuvl.plan.hooks import HookEventName
 from tuvl.values import JsonObject
 

@@ -1,7 +1,6 @@
 """The tool events of one agent's hooks."""
 
-from dataclasses import dataclass
-
+from tuvl.dataclass import dataclass
 from tuvl.hooks.emit import HookEmitter
 from tuvl.hooks.occurrence import Occurrence
 from tuvl.plan.hooks import HookPlan

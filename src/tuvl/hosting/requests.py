@@ -1,9 +1,10 @@
 """What a `Host` is asked, and what it answers."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Literal
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.principal import Principal
 from tuvl.values import JsonObject

@@ -4,11 +4,11 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from tuvl.control import RunControl
 from tuvl.data.run_records import StoreAccess
+from tuvl.dataclass import dataclass
 from tuvl.durable.definitions import Definitions, digest_of
 from tuvl.errors import UsageError
 from tuvl.hosting.started import Defined, Started, defined

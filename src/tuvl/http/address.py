@@ -2,9 +2,10 @@
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+
+from tuvl.dataclass import dataclass
 
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import quote, urlsplit
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import TemplateError
 from tuvl.http.url_parts import UrlSyntaxError, host_is_templated, past_authority, path_of, split_url
 from tuvl.templating.render import Template, compile_template

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from tuvl.agent.ports import Audit, ConversationSink
 from tuvl.control import RunControl
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.events.types import Event
 from tuvl.given import able, instance

@@ -1,7 +1,7 @@
 """What an `AgentLoop` is: everything that does not change from run to run, checked when it is written down."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, cast
 
 from tuvl.agent.gates import Gates
@@ -17,6 +17,7 @@ from tuvl.agent.ports import (
 )
 from tuvl.agent.prompt import system_text, user_text
 from tuvl.clock import Clock, SystemClock
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.given import able, flag, instance, items, not_negative, one_of, positive, text
 from tuvl.library.models import ModelChoice, check_model

@@ -6,7 +6,9 @@ Read are the Google style (`Args:`), the NumPy style (`Parameters` underlined) a
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tuvl.dataclass import dataclass
 
 _SECTION = re.compile(
     r"(Args|Arguments|Parameters|Params|Returns?|Raises|Yields?|Examples?|Notes?|Attributes|Warnings?|See Also):"

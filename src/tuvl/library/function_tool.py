@@ -5,8 +5,8 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError, UsageError
 from tuvl.library.docstrings import Described, read_docstring
 from tuvl.library.tool import MARK, Tool, ToolContext, ToolMark

@@ -3,9 +3,10 @@
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import ModelError, StepError, UsageError
 from tuvl.given import instance, not_negative, positive, text
 from tuvl.http.client import HttpClient

@@ -1,11 +1,11 @@
 """What people plug into a loop, held at arm's length: what it raises ends the run as `error`, and is its cause."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from tuvl.agent.gates import Gates
 from tuvl.agent.ports import Continuation, RequestObserver, Surface, ToolReservation, Trim, WorkReservation
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.llm.messages import Message, ModelRequest, Usage
 from tuvl.redaction import redact

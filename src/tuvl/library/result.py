@@ -1,9 +1,10 @@
 """`AgentResult`: what a run gave, what it cost, and why it ended."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self, TypeVar
 
 from tuvl.agent.exits import ExitReason
+from tuvl.dataclass import dataclass
 from tuvl.engine.result import Usage
 from tuvl.errors import StepError, UsageError
 from tuvl.library.typed import NotOfTypeError, read_as

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from uuid import uuid4
 
 from tuvl.agent.asking import Sampling
@@ -15,6 +15,7 @@ from tuvl.agent.loop import AgentStepRunner
 from tuvl.agent.ports import Audit, ConversationSink
 from tuvl.agent.transcript import Transcript
 from tuvl.control import RunControl
+from tuvl.dataclass import dataclass
 from tuvl.engine.result import Usage
 from tuvl.events.types import Event, EventBody
 from tuvl.library.definition import AgentDefinition

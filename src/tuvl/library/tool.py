@@ -3,9 +3,10 @@
 import re
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias, TypeVar, overload
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.given import able, instance, one_of, positive, text
 from tuvl.llm.messages import ToolSpec

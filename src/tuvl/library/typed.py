@@ -3,7 +3,6 @@
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from pydantic import (
@@ -19,6 +18,7 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 
+from tuvl.dataclass import dataclass
 from tuvl.values import JsonObject, JsonValue, NotJsonError, dump_json, format_path, shorten, to_json
 
 Value = TypeVar("Value")

@@ -1,7 +1,8 @@
 """What bounds and shapes a run, as values that are checked where they are written down."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.given import able, flag, items, not_negative, one_of, positive, text
 from tuvl.llm.messages import ChatModel

@@ -1,9 +1,9 @@
 """A request as a recording keeps it: plain, masked, and with a digest for each beginning of its conversation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
+from tuvl.dataclass import dataclass
 from tuvl.llm.messages import Message, ModelRequest
 from tuvl.redaction import redact
 from tuvl.values import JsonObject, JsonValue, canonical

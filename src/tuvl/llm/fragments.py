@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tuvl.dataclass import dataclass
 from tuvl.llm.parts import joined
 from tuvl.values import JsonObject, JsonValue
 

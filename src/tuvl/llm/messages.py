@@ -1,9 +1,10 @@
 """What goes to a model and what comes back, in no provider's dialect; and the port every model is behind."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol, TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.given import not_negative
 from tuvl.values import JsonObject, JsonValue
 

@@ -1,7 +1,8 @@
 """What a run has used, in calls, tokens and dollars; one meter for the run, one below it for each agent."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tuvl.dataclass import dataclass
 from tuvl.llm.messages import Message, ModelReply, ModelRequest, Price, Usage
 from tuvl.llm.reported import read_count, read_dollars, usage_of
 

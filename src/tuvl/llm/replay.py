@@ -1,8 +1,8 @@
 """`--replay`: a run whose models answer from a recording, and which stops at the first request that differs."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, ModelError, UsageError
 from tuvl.llm.conversation import Fingerprint, Fingerprinter, digests_of
 from tuvl.llm.messages import ModelReply, ModelRequest, Price

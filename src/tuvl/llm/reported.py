@@ -1,8 +1,8 @@
 """What a provider, or a model of a test, says that a call used: read so that nonsense is never a measured zero."""
 
 import math
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.llm.messages import Usage
 
 MOST_TOKENS = 10**12

@@ -1,9 +1,9 @@
 """A script of replies: what a scripted model says, and to which request; read from YAML, JSON or a preset."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast, get_args
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
 from tuvl.llm.messages import FinishReason, Message, Role, ToolCall, Usage
 from tuvl.suggest import did_you_mean

@@ -1,8 +1,9 @@
 """What a preset says of its calls, in plain values; every lane reads the same."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
 from tuvl.llm.messages import Message, ModelRequest, Price
 from tuvl.values import JsonObject, JsonValue

@@ -1,6 +1,6 @@
 """Server-sent events: bytes as they come → events, however the network cut them."""
 
-from dataclasses import dataclass
+from tuvl.dataclass import dataclass
 
 _BOM = b"\xef\xbb\xbf"
 

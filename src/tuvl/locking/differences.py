@@ -1,10 +1,10 @@
 """What differs between two JSON values, in words and with its place."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 from itertools import islice
 
+from tuvl.dataclass import dataclass
 from tuvl.values import JsonObject, JsonValue, KeyPath, canonical, dump_json, shorten
 
 MOST_LINES = 2000

@@ -1,9 +1,9 @@
 """What has changed in a project since it was locked, in words."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
+from tuvl.dataclass import dataclass
 from tuvl.locking.differences import Difference, change_text, differences
 from tuvl.locking.lock import Entry, Lock, Section
 from tuvl.locking.lock_file import LOCK_NAME

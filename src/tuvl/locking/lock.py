@@ -1,10 +1,10 @@
 """The lock as data: sections of entries, each with its content and a digest of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 
+from tuvl.dataclass import dataclass
 from tuvl.values import JsonObject, JsonValue, canonical
 
 LOCK_NAME = "tuvl.lock"

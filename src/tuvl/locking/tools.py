@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tuvl.analysis.steps import WorkflowView, mapping, text
 from tuvl.artifacts.reference import SCHEME
+from tuvl.dataclass import dataclass
 from tuvl.locking.lock import Entry, Lock, Section
 from tuvl.locking.masking import without_secrets
 from tuvl.project.index import ProjectIndex

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.key_flow import KeyFlow, key_flow
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
+from tuvl.dataclass import dataclass
 from tuvl.lsp.names import Name, names_in
 from tuvl.lsp.overlay import Buffer
 from tuvl.lsp.setters import setters_of

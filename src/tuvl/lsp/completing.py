@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lsprotocol import types
@@ -12,6 +11,7 @@ from tuvl.analysis.parameters import tool_uses
 from tuvl.analysis.signals import BUILT_IN_NODES, possible_signals
 from tuvl.analysis.steps import END, StepView, WorkflowView, mapping, text
 from tuvl.artifacts.reference import SITE_TYPES
+from tuvl.dataclass import dataclass
 from tuvl.lsp.asked import Asked, Facts, document_at, kind_of, workflow_of
 from tuvl.lsp.hovering import key_page, page_of_name
 from tuvl.lsp.names import Name, Role

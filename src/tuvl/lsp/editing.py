@@ -1,13 +1,13 @@
 """What the server knows of the editor: open texts, projects, and the findings that are shown."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from lsprotocol import types
 from pygls import uris
 
 from tuvl.check.finding import Finding
+from tuvl.dataclass import dataclass
 from tuvl.lsp.asked import Asked, Facts, document_at, kind_of
 from tuvl.lsp.overlay import Buffer
 from tuvl.lsp.session import Checked, ProjectSession

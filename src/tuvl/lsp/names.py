@@ -1,13 +1,13 @@
 """Every place of a document that names something: what kind of thing, and where that thing is made."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from tuvl.analysis.key_reads import key_reads
 from tuvl.analysis.references import artifact_references, judged_assertions, step_references
 from tuvl.analysis.steps import END, StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import ALONE
+from tuvl.dataclass import dataclass
 from tuvl.spec.schema_files import PROSE
 from tuvl.values import JsonValue, KeyPath
 

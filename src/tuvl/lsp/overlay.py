@@ -1,10 +1,11 @@
 """The texts that are open in the editor, and each of them parsed once."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 
+from tuvl.dataclass import dataclass
 from tuvl.lsp.repair import lost_document, parse, readable
 from tuvl.lsp.text import EditorText
 from tuvl.project.layout import YAML_SUFFIXES, is_prose

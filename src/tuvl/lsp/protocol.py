@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from lsprotocol import types
@@ -17,6 +16,8 @@ from pygls.exceptions import (
 )
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
+
+from tuvl.dataclass import dataclass
 
 MOST_BYTES = 256 * 1024 * 1024
 """Bytes of one message; an editor's texts are far below it."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -14,6 +14,7 @@ from tuvl.check.rules.unused_suppression import UnusedSuppression
 from tuvl.check.runner import merged
 from tuvl.check.severities import weighed
 from tuvl.check.touched import touched_files
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.lsp.overlay import Buffer
 from tuvl.project.index import ProjectIndex

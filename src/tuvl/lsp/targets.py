@@ -1,9 +1,9 @@
 """Where a name leads, and who else names it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tuvl.artifacts.reference import ArtifactRef
+from tuvl.dataclass import dataclass
 from tuvl.lsp.asked import Asked, documents_of, kind_of, place_of, workflow_of
 from tuvl.lsp.key_places import reading_places, setting_places
 from tuvl.lsp.names import Name, names_in

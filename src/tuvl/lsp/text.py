@@ -1,11 +1,11 @@
 """A text between an editor and the parser: the same lines, columns counted in the units the editor counts in."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from lsprotocol import types
 
+from tuvl.dataclass import dataclass
 from tuvl.source.decode import split_lines
 from tuvl.source.place import Position, Range
 

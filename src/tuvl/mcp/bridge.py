@@ -4,10 +4,11 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import httpx2
 
+from tuvl.dataclass import dataclass
 from tuvl.http.address import AddressPolicy
 from tuvl.http.client import HttpClient
 from tuvl.http.fault import HttpFault

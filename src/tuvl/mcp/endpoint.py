@@ -1,8 +1,8 @@
 """How an MCP server is reached: what its artifact says, and the same with the variables of the environment put in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
 from tuvl.http.address import AddressPolicy
 from tuvl.redaction import register_secret

@@ -1,9 +1,9 @@
 """What is served to MCP clients, in our own words: named tools, and how one is called."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from tuvl.dataclass import dataclass
 from tuvl.values import JsonObject, JsonValue
 
 

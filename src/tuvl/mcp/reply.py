@@ -4,8 +4,8 @@ import base64
 import binascii
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.values import JsonObject, JsonValue
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import mcp_types
@@ -17,6 +17,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION, RequestId
 
 import tuvl
+from tuvl.dataclass import dataclass
 from tuvl.values import JsonObject, JsonValue
 
 _log = logging.getLogger("tuvl.mcp")

@@ -3,9 +3,10 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tuvl.control import RunControl
+from tuvl.dataclass import dataclass
 from tuvl.engine.result import RunResult
 from tuvl.errors import TuvlError
 from tuvl.events.sink import Sink

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.mcp.offer import OfferedTool
 from tuvl.plan.model import AgentPlan, ExecutionPlan

@@ -1,8 +1,8 @@
 """Guardrails, compiled: which checks look at an agent's texts, at which site."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.linear_regex import LinearRegex
 from tuvl.plan.language_model import ModelPlan
 from tuvl.templating.render import Template

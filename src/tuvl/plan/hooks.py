@@ -1,7 +1,8 @@
 """Hooks, compiled: what observes a step or a run."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from tuvl.dataclass import dataclass
 
 HookEventName: TypeAlias = Literal["before_step", "after_step", "before_tool", "after_tool", "on_error", "on_stop"]
 

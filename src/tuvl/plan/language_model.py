@@ -1,7 +1,6 @@
 """The language model that an agent or a judge calls, as a plan names it."""
 
-from dataclasses import dataclass
-
+from tuvl.dataclass import dataclass
 from tuvl.spec.llm import AgentModel
 
 

@@ -1,10 +1,11 @@
 """The compiled workflow: frozen, resolved, in the words of the engine. Durations are seconds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
 from tuvl.data.model import DataModel, Operation
+from tuvl.dataclass import dataclass
 from tuvl.given import positive
 from tuvl.http.url import UrlTemplate
 from tuvl.mcp.endpoint import McpServer

@@ -1,8 +1,8 @@
 """`spec.supervisor`, compiled: which agents are watched, by which rules, and by which judge."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from tuvl.dataclass import dataclass
 from tuvl.plan.language_model import ModelPlan
 from tuvl.spec.base import Reaction
 from tuvl.spec.supervisor import SupervisorRule

@@ -1,9 +1,10 @@
 """What a list of paths asks for: which files and folders, of which projects. Nothing but names is looked at."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from tuvl.dataclass import dataclass
 from tuvl.project.layout import absolute, display_name, fail, find_root, is_project, nested_projects, walk
 
 

@@ -4,12 +4,12 @@ An entry is small, so that those of thousands of files can be kept when none of 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tuvl.analysis.references import artifact_references
 from tuvl.analysis.steps import mapping, text
 from tuvl.artifacts.reference import ArtifactRef
+from tuvl.dataclass import dataclass
 from tuvl.project.hiding import is_foreign
 from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document

@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from tuvl.dataclass import dataclass
 from tuvl.project.layout import MISSPELT_FILE, PROJECT_FILE
 from tuvl.project.loading import LoadedFile, display_name
 from tuvl.source.document import Document

@@ -1,9 +1,9 @@
 """Files with a mistake that may hide a document: what is looked up and not found may stand in one of them."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from tuvl.dataclass import dataclass
 from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document
 from tuvl.spec.schema_files import KINDS

@@ -3,12 +3,12 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tuvl.artifacts.registry import ArtifactRegistry, ArtifactView, prose_artifact, structured_artifact
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.project.catalogue import Entry, entries_of
 from tuvl.project.configuration import KIND, ConfigFault, configuration_faults, configurations

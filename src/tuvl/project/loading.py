@@ -2,9 +2,9 @@
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.project.layout import display_name
 from tuvl.project.witness import witness

@@ -3,10 +3,11 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.project.loading import display_name, read_file
 from tuvl.source.decode import split_lines

@@ -5,10 +5,11 @@ one asks for variables; both tell the witness, so that no check can look at some
 """
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple
 
+from tuvl.dataclass import dataclass
 from tuvl.settings import environment
 
 

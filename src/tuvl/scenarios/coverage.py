@@ -1,9 +1,9 @@
 """Which routes and agent exits of the workflows were taken, and which were not."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from tuvl.analysis.graph import route_graph
+from tuvl.dataclass import dataclass
 from tuvl.project.index import ProjectIndex
 from tuvl.scenarios.run import Outcome
 from tuvl.scenarios.scenario import view_of

@@ -1,9 +1,9 @@
 """Compares a run with what a scenario expects; each difference has its place in the file."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
+from tuvl.dataclass import dataclass
 from tuvl.engine.result import RunResult
 from tuvl.spec.scenario import Expectation, ExpectedCall
 from tuvl.values import JsonObject, JsonValue, KeyPath, dump_json, format_path, number_text

@@ -7,11 +7,11 @@ proves the routing and nothing else; a person then takes away the stubs of the s
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tuvl.analysis.steps import END
+from tuvl.dataclass import dataclass
 from tuvl.errors import OutputError
 from tuvl.files import real_target
 from tuvl.project.index import ProjectIndex

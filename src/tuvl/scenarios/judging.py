@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, assert_never
 
 from tuvl.analysis.policy import allows_model, model_names
 from tuvl.clock import SystemClock
+from tuvl.dataclass import dataclass
 from tuvl.engine.result import RunResult
 from tuvl.errors import ConfigError, ModelError, TuvlError
 from tuvl.guardrails.guards.llm_judge import RETRY, judge_request, read_judgement

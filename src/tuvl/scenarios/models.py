@@ -1,10 +1,10 @@
 """The models a scenario meets: its own replies, a preset that is a script already, or a refusal."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, ModelError, UsageError
 from tuvl.llm.factory import price_of
 from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price

@@ -1,6 +1,8 @@
 """What a scenario would have done to the world, had it been let."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tuvl.dataclass import dataclass
 
 
 @dataclass(slots=True)

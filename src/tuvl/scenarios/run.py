@@ -4,12 +4,12 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from tuvl.check.finding import Severity
 from tuvl.check.runner import check_document
+from tuvl.dataclass import dataclass
 from tuvl.engine.result import RunResult
 from tuvl.errors import ConfigError, InputError, TuvlError
 from tuvl.leftovers import stop_tasks

@@ -1,10 +1,10 @@
 """One scenario as it was found, and the search for them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tuvl.analysis.steps import WorkflowView, mapping, text
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.source.document import Document

@@ -1,9 +1,10 @@
 """Stands in for steps: gives what the scenario says, and keeps the others from reaching outside."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.plan.model import ApiCallPlan, FunctionalPlan, McpPlan, ModelOpPlan, StepPlan
 from tuvl.scenarios.refusals import Refusals

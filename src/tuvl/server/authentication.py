@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tuvl.clock import Clock
 from tuvl.data.access_rows import TokenRow
 from tuvl.data.run_records import StoreAccess
+from tuvl.dataclass import dataclass
 from tuvl.errors import TuvlError
 from tuvl.principal import ANY, Principal
 from tuvl.server.jwks import KeysUnreachable

@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import json
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 from urllib.parse import parse_qsl, urlsplit
@@ -20,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from tuvl.clock import Clock
+from tuvl.dataclass import dataclass
 from tuvl.principal import Principal
 from tuvl.server.authentication import Authenticator, Caller
 from tuvl.server.limits import RateLimiter

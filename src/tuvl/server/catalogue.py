@@ -1,11 +1,11 @@
 """The workflows of the project that the server runs: found, checked and compiled once, when it starts."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tuvl.analysis.steps import mapping
 from tuvl.check.finding import Report
 from tuvl.check.runner import check_document
+from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
 from tuvl.plan.model import ExecutionPlan, HumanPlan
 from tuvl.project.index import ProjectIndex

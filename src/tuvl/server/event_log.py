@@ -8,9 +8,9 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tuvl.clock import Clock
+from tuvl.dataclass import dataclass
 from tuvl.events.serialize import to_wire
 from tuvl.events.sink import InlineSink
 from tuvl.events.types import Event, RunFinished

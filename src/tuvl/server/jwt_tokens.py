@@ -1,11 +1,11 @@
 """JSON Web Tokens of a signer that the server trusts → a principal."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import jwt
 
+from tuvl.dataclass import dataclass
 from tuvl.principal import ANY, Principal
 from tuvl.server.jwks import SigningKeys
 from tuvl.settings import JwtSettings

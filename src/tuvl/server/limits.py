@@ -1,9 +1,9 @@
 """Token buckets: how often somebody may ask, on the average and at once."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
 
 from tuvl.clock import Clock
+from tuvl.dataclass import dataclass
 
 _MOST_KNOWN = 10_000
 

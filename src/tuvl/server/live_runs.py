@@ -4,11 +4,12 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from tuvl.clock import Clock
 from tuvl.control import Intervention, RunControl
+from tuvl.dataclass import dataclass
 from tuvl.errors import TuvlError
 from tuvl.events.sink import Sink
 from tuvl.plan.model import ExecutionPlan

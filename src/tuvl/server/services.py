@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tuvl.clock import Clock, SystemClock
+from tuvl.dataclass import dataclass
 from tuvl.events.sink import Sink
 from tuvl.http.client import HttpClient
 from tuvl.project.index import ProjectIndex

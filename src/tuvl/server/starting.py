@@ -4,12 +4,12 @@ import asyncio
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
 from tuvl.clock import Clock
 from tuvl.data.run_records import StoreAccess
+from tuvl.dataclass import dataclass
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.errors import ConfigError, InputError, TuvlError, UsageError
 from tuvl.hosting.requests import StartRequest

@@ -4,9 +4,9 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from tuvl.dataclass import dataclass
 from tuvl.shipping.archive import MAX_BYTES, BundleError, first_entry, read_archive, write_archive
 from tuvl.shipping.manifest import Manifest, file_entries, read_manifest, refuse_newer
 

@@ -3,13 +3,14 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tuvl.analysis.language_models import DEFAULT_MODEL
 from tuvl.analysis.reference_faults import called_workflows
 from tuvl.analysis.steps import WorkflowView, mapping, text
 from tuvl.check.referred import referred_files
+from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.locking.lock import LOCK_NAME
 from tuvl.project.index import ProjectIndex

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from tuvl.check.finding import Finding, Report, Severity
 from tuvl.check.runner import check_paths
 from tuvl.check.shipped import ship_findings
+from tuvl.dataclass import dataclass
 from tuvl.locking.lock import LOCK_NAME
 from tuvl.project.index import ProjectIndex
 from tuvl.scenarios.run import Outcome, run_scenarios

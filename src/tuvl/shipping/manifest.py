@@ -4,9 +4,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from tuvl.dataclass import dataclass
 from tuvl.locking.lock import LANGUAGE_VERSION
 from tuvl.shipping.archive import BundleError
 from tuvl.values import JsonValue

@@ -1,11 +1,11 @@
 """What the workflows of a bundle need of the place they run in: variables, models, servers, packages."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from tuvl.analysis.steps import WorkflowView, items, mapping, text
 from tuvl.check.referred import names_in
+from tuvl.dataclass import dataclass
 from tuvl.project.scripts import SCRIPTED
 from tuvl.shipping.contents import REQUIREMENTS, Contents
 from tuvl.shipping.node_imports import imported_modules

@@ -3,13 +3,13 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import metadata
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 import tuvl
+from tuvl.dataclass import dataclass
 
 OWN = "tuvl"
 

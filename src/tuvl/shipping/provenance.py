@@ -1,10 +1,10 @@
 """Where a release comes from: an in-toto statement with a SLSA v1 provenance predicate. It is not signed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 import tuvl
+from tuvl.dataclass import dataclass
 from tuvl.shipping.gates import Gate
 from tuvl.shipping.packages import OWN
 from tuvl.shipping.release import Release

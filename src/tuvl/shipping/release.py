@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 
+from tuvl.dataclass import dataclass
 from tuvl.shipping.bundle import Bundle
 from tuvl.shipping.needs import Needs
 from tuvl.shipping.packages import Package

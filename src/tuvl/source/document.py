@@ -1,11 +1,11 @@
 """A text → its documents: plain data, and on request the place of every key and value. Never raises for bad input."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from yaml.error import MarkedYAMLError, YAMLError
 
+from tuvl.dataclass import dataclass
 from tuvl.source.compose import Composer, Refused
 from tuvl.source.decode import decode, forbidden_character, hide_invisible_breaks, split_lines
 from tuvl.source.nodes import Node, ambiguous_scalars, locate, range_of_event

@@ -1,7 +1,6 @@
 """Prose files: YAML front matter between two `---` lines, then the body."""
 
-from dataclasses import dataclass
-
+from tuvl.dataclass import dataclass
 from tuvl.source.decode import decode, split_lines
 from tuvl.source.document import Document, parse_lines
 from tuvl.source.place import Range, SourceProblem

@@ -1,8 +1,8 @@
 """Places in a text, and what the reader of a file says about them."""
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from tuvl.dataclass import dataclass
 from tuvl.values import KeyPath
 
 

@@ -5,8 +5,8 @@ The places come from the parser, so nothing is written anew: comments, layout an
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.source.document import parse_text
 from tuvl.source.front_matter import parse_prose
 from tuvl.source.place import Range

@@ -1,7 +1,6 @@
 """What stands at a position of a document: the inverse of `Document.locate`."""
 
-from dataclasses import dataclass
-
+from tuvl.dataclass import dataclass
 from tuvl.source.document import Document
 from tuvl.source.nodes import MapNode, Node, SeqNode, range_of, range_of_event, start_of
 from tuvl.source.place import Position, Range

@@ -3,12 +3,12 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from yaml._yaml import CParser
 from yaml.error import YAMLError
 from yaml.events import ScalarEvent
 
+from tuvl.dataclass import dataclass
 from tuvl.source.decode import split_lines
 from tuvl.source.nodes import range_of_event
 from tuvl.source.place import Position, Range

@@ -6,11 +6,11 @@ messages, and looks at the lines around and at what was still open.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from yaml.error import MarkedYAMLError
 from yaml.events import AliasEvent, DocumentEndEvent, Event, MappingEndEvent, ScalarEvent, SequenceEndEvent
 
+from tuvl.dataclass import dataclass
 from tuvl.source.nodes import MapNode, SeqNode, range_of_event, start_of
 from tuvl.source.place import Position, ProblemCode, Range, SourceProblem
 

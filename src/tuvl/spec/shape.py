@@ -4,10 +4,10 @@ The table is compiled from the shipped JSON Schemas; what is left to other rules
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from tuvl.dataclass import dataclass
 from tuvl.spec import misplaced
 from tuvl.spec.removed import REMOVED_KINDS, replacement
 from tuvl.spec.schema_files import KINDS, PROSE, load_schema

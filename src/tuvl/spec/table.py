@@ -3,10 +3,11 @@
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.spec import left_open
 from tuvl.spec.alphabets import ALPHABETS
 

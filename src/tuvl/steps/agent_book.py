@@ -2,10 +2,11 @@
 
 import hashlib
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from tuvl.agent.limits import Bounds
+from tuvl.dataclass import dataclass
 from tuvl.steps.base import RunServices, StepResult, StepScope
 from tuvl.steps.recorded import effect_of, is_pure, recorded, within
 from tuvl.tools.approval import ApprovalDecision

@@ -4,9 +4,10 @@ A node that raises, fails or takes too long ends the agent on `error`, under its
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.llm.messages import Message, ModelRequest, Role, Usage
 from tuvl.llm.meter import estimate_tokens

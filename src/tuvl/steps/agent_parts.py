@@ -1,12 +1,13 @@
 """What the fields of an Agent step ask for, in the words of the loop: its settings, its models, its nodes as ports."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tuvl.agent.asking import Sampling
 from tuvl.agent.assembly import LoopPorts, LoopSettings, ModelCalls
 from tuvl.agent.limits import Bounds
 from tuvl.agent.recorded import recorded_model
+from tuvl.dataclass import dataclass
 from tuvl.events.types import EventBody
 from tuvl.journal import NO_JOURNAL
 from tuvl.llm.messages import ChatModel

@@ -1,12 +1,12 @@
 """The ledger of an agent: its trace, and the audit and conversation that its fields ask for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tuvl.agent.ledger import Ledger
 from tuvl.agent.recorded import once_audit, once_conversation
 from tuvl.agent.stored import StoredAudit, StoredConversation
 from tuvl.agent.transcript import Transcript
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.llm.messages import Message
 from tuvl.plan.model import AgentPlan

@@ -1,7 +1,7 @@
 """What a step runner is given and what it returns."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from tuvl.agent.ledger import Ledger
@@ -11,6 +11,7 @@ from tuvl.clock import Clock
 from tuvl.control import RunControl
 from tuvl.data.run_records import RunRecords
 from tuvl.data.sessions import StepData
+from tuvl.dataclass import dataclass
 from tuvl.events.types import EventBody
 from tuvl.hooks.emit import HookEmitter
 from tuvl.http.client import HttpClient

@@ -1,9 +1,10 @@
 """ForEach steps: one step for each item of a list, so many at once, the results in the list's order."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.events.types import StepFinished, StepStarted
 from tuvl.plan.model import ConditionPlan, ForEachPlan, MatchPlan, StepPlan, WhenPlan

@@ -8,10 +8,10 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.node import MARK, NodeDeclaration
 from tuvl.redaction import redact

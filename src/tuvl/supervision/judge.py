@@ -1,12 +1,13 @@
 """The judge of a supervisor: a model that is told counts and names of tools, and never a value of the run."""
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import assert_never
 
 from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.clock import Clock
+from tuvl.dataclass import dataclass
 from tuvl.errors import ModelError
 from tuvl.guardrails.guard import JudgeCall, Post, Verdict
 from tuvl.guardrails.guards.llm_judge import RAISED, RETRY, judge_request, read_judgement

@@ -1,7 +1,7 @@
 """The supervisor of one run: looks at each agent it watches between its turns and before its calls, and steps in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from tuvl.agent.ledger import Ledger
@@ -10,6 +10,7 @@ from tuvl.agent.ports import Overseer
 from tuvl.agent.recorded import once
 from tuvl.control import ControlSource, Intervention
 from tuvl.data.run_rows import InterventionRow
+from tuvl.dataclass import dataclass
 from tuvl.plan.model import AgentPlan, ExecutionPlan
 from tuvl.plan.supervisor import SupervisorPlan
 from tuvl.spec.base import Reaction

@@ -10,7 +10,7 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 from uuid import uuid4
 
@@ -19,6 +19,7 @@ from tuvl.control import Intervention, RunControl
 from tuvl.data.control_rows import DirectiveRow, LiveRow, Settled
 from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import InterventionRow
+from tuvl.dataclass import dataclass
 from tuvl.errors import TuvlError
 from tuvl.principal import ANY, Principal
 from tuvl.redaction import redact

@@ -1,9 +1,10 @@
 """When the rules of a supervisor speak: pure, over counts of one agent's loop."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import assert_never
 
+from tuvl.dataclass import dataclass
 from tuvl.spec.supervisor import BudgetFraction, IterationReached, NoProgress, SupervisorRule, ToolRepeated
 from tuvl.values import number_text
 

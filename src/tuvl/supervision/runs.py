@@ -1,7 +1,7 @@
 """What is said of a run that goes on, and what it can be told."""
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Protocol
 from uuid import uuid4
@@ -9,6 +9,7 @@ from uuid import uuid4
 from tuvl.control import ControlAction, RunControl
 from tuvl.data.control_rows import LiveRow
 from tuvl.data.run_records import StoreAccess
+from tuvl.dataclass import dataclass
 
 DEAD_S = 8.0
 """A process that was not heard of for so many seconds is taken to be dead."""

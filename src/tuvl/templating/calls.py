@@ -1,9 +1,9 @@
 """One use of a filter or test: its value, its arguments, and the checks they share."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import TemplateError
 from tuvl.templating.budget import Rendering
 from tuvl.templating.lookup import Value, kind_of, member, require, to_text

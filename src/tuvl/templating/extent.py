@@ -4,9 +4,9 @@ Nothing is said of templates that repeat what they read: loops, captured texts, 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
+from tuvl.dataclass import dataclass
 from tuvl.templating.tree import (
     Block,
     Both,

@@ -1,9 +1,9 @@
 """Names resolve to data, and only to data: a key of a mapping or an index of a list, never an attribute."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import TemplateError
 from tuvl.suggest import did_you_mean
 from tuvl.values import JsonValue, dump_json

@@ -1,9 +1,10 @@
 """The templates nearly everyone writes: text with `{{ dotted.path }}` in it. They need no template engine."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+
+from tuvl.dataclass import dataclass
 
 Path: TypeAlias = tuple[str | int, ...]
 """The segments of a dotted path; a whole number indexes a list."""

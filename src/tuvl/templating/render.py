@@ -5,10 +5,10 @@ type of its value; every other template makes text. What is rendered is data: it
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import TemplateError
 from tuvl.templating.budget import MAX_TEXT, text_too_long
 from tuvl.templating.lookup import follow, require, to_text

@@ -1,8 +1,8 @@
 """What a template reads and what is wrong with it, from its syntax alone: nothing is rendered."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from tuvl.dataclass import dataclass
 from tuvl.templating.plain import is_template, plain_template
 
 

@@ -3,13 +3,13 @@
 Nothing else of Jinja is used: no environment of filters, no code generation, no rendering.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from jinja2 import Environment
 from jinja2.exceptions import TemplateSyntaxError
 from jinja2.parser import Parser
 
+from tuvl.dataclass import dataclass
 from tuvl.templating.convert import Converter
 from tuvl.templating.plain import normal
 from tuvl.templating.tree import Block, Emit, Expression

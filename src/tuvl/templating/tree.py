@@ -1,8 +1,9 @@
 """What a template says, as a closed set of expressions and statements: all that the language has, and nothing else."""
 
-from dataclasses import dataclass
 from typing import Literal as Word
 from typing import TypeAlias
+
+from tuvl.dataclass import dataclass
 
 Arithmetic = Word["+", "-", "*", "/", "//", "%", "**"]
 Comparison = Word["==", "!=", "<", "<=", ">", ">=", "in", "not in"]

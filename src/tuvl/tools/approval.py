@@ -1,9 +1,9 @@
 """A person's yes or no before a tool runs: what is asked, who answers, and when there is something to ask."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol, cast
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import TemplateError
 from tuvl.journal import Journal, Wait
 from tuvl.templating.render import Template

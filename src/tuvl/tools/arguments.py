@@ -7,9 +7,9 @@ those have one reading; anything else is a problem that is told to the model, sh
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NoReturn, cast
 
+from tuvl.dataclass import dataclass
 from tuvl.tools.schema import ValueSchema
 from tuvl.tools.tool import ArgValidation
 from tuvl.values import JsonObject, JsonValue, NotJsonError, dump_json, to_json

@@ -1,9 +1,10 @@
 """What a checked call still needs before its tool runs: the principal's rights, then a person's approval."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tuvl.clock import Clock
+from tuvl.dataclass import dataclass
 from tuvl.events.types import ApprovalDecided, ApprovalRequested, EventBody
 from tuvl.principal import Principal
 from tuvl.tools.approval import ApprovalDecision, ApprovalRequest, Approvals, StandingAnswer

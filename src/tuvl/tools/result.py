@@ -1,7 +1,6 @@
 """What a model reads of a tool call: JSON text, cut to the cap, with the size in full kept for the trace."""
 
-from dataclasses import dataclass
-
+from tuvl.dataclass import dataclass
 from tuvl.llm.messages import Message
 from tuvl.redaction import redact
 from tuvl.tools.approval import ApprovalDecision

@@ -1,11 +1,11 @@
 """JSON Schemas (Draft 2020-12) at work: tool arguments, run inputs, answers. The only importer of jsonschema-rs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tuvl.dataclass import dataclass
 from tuvl.values import JsonObject, JsonValue, dump_json, format_path, shorten
 
 if TYPE_CHECKING:

@@ -1,9 +1,10 @@
 """One tool as a plan holds it, and what its step gives back when it is called."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
+from tuvl.dataclass import dataclass
 from tuvl.llm.messages import ToolSpec
 from tuvl.tools.approval import ApprovalRule
 from tuvl.tools.schema import ValueSchema

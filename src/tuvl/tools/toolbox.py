@@ -7,12 +7,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Literal, Protocol, TypeAlias
 
 from tuvl.clock import Clock
 from tuvl.control import RunControl
+from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.events.types import EventBody, Heartbeat, ToolCallFinished, ToolCallStarted
 from tuvl.given import flag, one_of, positive

@@ -1,7 +1,6 @@
 """TV601 unbounded-agent."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tuvl.analysis.bound_faults import models_called
 from tuvl.analysis.envelope import agent_envelope
@@ -11,6 +10,7 @@ from tuvl.analysis.run_bounds import run_bounds
 from tuvl.analysis.steps import StepView, WorkflowView
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
+from tuvl.dataclass import dataclass
 from tuvl.project.index import ProjectIndex
 from tuvl.values import number_text
 

@@ -2,9 +2,9 @@
 
 import json
 import re
-from dataclasses import dataclass
 from typing import NoReturn
 
+from tuvl.dataclass import dataclass
 from tuvl.guardrails.guard import Objection
 from tuvl.tools.schema import ValueSchema
 from tuvl.values import JsonValue

@@ -1,9 +1,10 @@
 """`llm_judge`: a model judges the text. Only a model that cannot be asked may be overlooked, never its verdict."""
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, assert_never
 
+from tuvl.dataclass import dataclass
 from tuvl.errors import ModelError
 from tuvl.guardrails.guard import GuardServices, JudgeCall, Objection, Post, Verdict
 from tuvl.guardrails.guards.json_schema import read_json

@@ -1,7 +1,6 @@
 """`max_chars`: the text may not be longer."""
 
-from dataclasses import dataclass
-
+from tuvl.dataclass import dataclass
 from tuvl.guardrails.guard import Objection
 
 

@@ -1,7 +1,6 @@
 """`pii_mask`: takes personal data and credentials out of the text; it never objects."""
 
-from dataclasses import dataclass
-
+from tuvl.dataclass import dataclass
 from tuvl.guardrails.masking.masker import Masker
 
 

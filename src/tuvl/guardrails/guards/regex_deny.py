@@ -1,8 +1,8 @@
 """`regex_deny`: no pattern may match. The time is bounded by the length of the text, whatever the pattern."""
 
 import asyncio
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.guardrails.guard import Objection
 from tuvl.linear_regex import LinearRegex, encoded
 

@@ -6,8 +6,8 @@ the text that was there before, so that masking twice changes nothing.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from tuvl.dataclass import dataclass
 from tuvl.linear_regex import LinearRegex
 
 Span = tuple[int, int]

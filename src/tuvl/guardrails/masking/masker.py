@@ -4,10 +4,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias, cast
 
+from tuvl.dataclass import dataclass
 from tuvl.guardrails.masking.detectors import card_number, mask_bytes
 from tuvl.guardrails.masking.fields import FieldNames
 from tuvl.linear_regex import encoded
