@@ -6,7 +6,7 @@ Nothing here polls. A pause parks the run at its next checkpoint; an abort cance
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, TypeAlias, assert_never
 
@@ -60,6 +60,11 @@ class RunControl:
         self.abort_reason: str | None = None
         self.listener: Callable[[Intervention], None] | None = None
         """Hears of each intervention that changes something, as it happens; the engine's, while the run goes on."""
+        self.keep: Callable[[str, Intervention, str], Awaitable[bool]] | None = None
+        """Records what a durable run is told by somebody, with its id and its words, before that is carried out.
+
+        It returns `False` for what is on record already: a process before this one has been told it.
+        """
         self.abort_signal = threading.Event()
         """Set on abort; a synchronous node in a thread may look at it (`ctx.abort`)."""
 

@@ -95,12 +95,21 @@ class Journal(Protocol):
         """Whether anything is recorded at all."""
         ...
 
+    @property
+    def place(self) -> str:
+        """Where this part stands in the record; empty for the whole."""
+        ...
+
     def within(self, name: str) -> "Journal":
         """Return the record of a part of this part; asked twice for one name, it numbers anew."""
         ...
 
     def numbered(self, name: str) -> str:
         """Return the name with its number: how often it was asked for in this part."""
+        ...
+
+    def upcoming(self, name: str) -> str:
+        """Return the name that `numbered` gives next, without giving it."""
         ...
 
     def known(self, name: str) -> JsonValue | None:
@@ -149,6 +158,21 @@ class RunJournal(Journal, Protocol):
         """Return the last state that was kept under a name; `None` when none was."""
         ...
 
+    async def tell(self, id: str, said: JsonObject) -> bool:
+        """Record what the run is told from outside, before it acts; `False` when that id is on record already.
+
+        `said` has the keys `kind`, `by` and `words`.
+        """
+        ...
+
+    def untold(self) -> tuple[JsonObject, ...]:
+        """Return what earlier processes were told and the run has not obeyed, in order."""
+        ...
+
+    def at_end(self, call: Callable[[], bool]) -> None:
+        """Have something called when the run comes to what is not on record; it returns whether the run is to stop."""
+        ...
+
     @property
     def clock(self) -> Clock:
         """The clock of the run, whose `monotonic` goes on from where the record ends."""
@@ -159,12 +183,17 @@ class NoJournal:
     """For runs that do not outlive their process."""
 
     keeps = False
+    place = ""
 
     def within(self, name: str) -> "NoJournal":
         """Return itself: there are no names to keep apart."""
         return self
 
     def numbered(self, name: str) -> str:
+        """Return the name."""
+        return name
+
+    def upcoming(self, name: str) -> str:
         """Return the name."""
         return name
 
@@ -199,3 +228,7 @@ class Numbers:
         """Return the name with its next number, from 1."""
         self._counts[name] += 1
         return f"{name}#{self._counts[name]}"
+
+    def peek(self, name: str) -> str:
+        """Return the name with the number that it has next."""
+        return f"{name}#{self._counts[name] + 1}"

@@ -23,7 +23,7 @@ from tuvl.errors import UsageError
 from tuvl.events.fanout import Fanout
 from tuvl.events.sink import Sink
 from tuvl.http.client import HttpClient
-from tuvl.journal import NO_JOURNAL, RunJournal
+from tuvl.journal import NO_JOURNAL, Journal, RunJournal
 from tuvl.leftovers import noting
 from tuvl.llm.factory import make_model
 from tuvl.llm.litellm_model import close_connections
@@ -236,12 +236,12 @@ class Engine:
         )
 
 
-def _oversight_of(plan: ExecutionPlan) -> Oversight | None:
+def _oversight_of(plan: ExecutionPlan, journal: Journal) -> Oversight | None:
     if plan.supervisor is None:
         return None
     from tuvl.supervision.oversight import oversight_of  # most runs have no supervisor
 
-    return oversight_of(plan)
+    return oversight_of(plan, journal)
 
 
 def _saved(result: RunResult, recorder: Recorder) -> RunResult:

@@ -7,13 +7,19 @@ and answers with `{"code": ..., "out": ..., "err": ...}`; a killed one has the c
 
 import json
 import os
+import resource
 import signal
 import sys
 import tempfile
+from datetime import timedelta
+
+from sqlalchemy import Engine, event
 
 import tuvl.durable.backend as backend
+import tuvl.durable.sqlite_file as sqlite_file
 from tuvl.__main__ import main
 from tuvl.cli import app, execution, resume
+from tuvl.clock import SystemClock
 from tuvl.values import JsonObject
 
 IMPORTED = (app, execution, resume)
@@ -33,8 +39,23 @@ def _dying(point: str) -> None:
     backend.DbosRows.put = put  # type: ignore[method-assign]
 
 
+def _failing(asked: dict) -> None:
+    """Let the record's file be full, or its locks be waited for no longer than is said."""
+    sqlite_file.BUSY_S = asked.get("busy_s") or sqlite_file.BUSY_S
+    pages = asked.get("pages")
+    if pages:
+        event.listen(Engine, "connect", lambda connection, _: connection.execute(f"PRAGMA max_page_count={pages}"))
+    if asked.get("later_s"):
+        later, now = timedelta(seconds=asked["later_s"]), SystemClock.now
+        SystemClock.now = lambda self: now(self) + later  # type: ignore[method-assign]
+    if asked.get("file_bytes"):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (asked["file_bytes"], asked["file_bytes"]))
+
+
 def _child(asked: dict, out: int, err: int) -> None:
     os.chdir(asked["cwd"])
+    os.environ.update(asked.get("environ") or {})
+    _failing(asked)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(out, 1)
     os.dup2(err, 2)

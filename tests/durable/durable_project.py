@@ -4,7 +4,7 @@ import http.server
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -147,6 +147,8 @@ class Counting(http.server.BaseHTTPRequestHandler):
 
     counts: Counter[str]
     keys: dict[str, set[str]]
+    meanwhile: dict[str, Callable[[], object]]
+    """What is done before a path is answered; the path is counted by then."""
 
     def do_GET(self) -> None:
         self._answer()
@@ -158,6 +160,7 @@ class Counting(http.server.BaseHTTPRequestHandler):
     def _answer(self) -> None:
         self.counts[self.path] += 1
         self.keys.setdefault(self.path, set()).add(self.headers.get("idempotency-key") or "")
+        self.meanwhile.get(self.path, lambda: None)()
         body = json.dumps({"ok": True}).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
@@ -176,7 +179,7 @@ def counting() -> Iterator[tuple[int, type[Counting]]]:
     class Handler(Counting):
         """One of its own for each server: what is counted belongs to the class."""
 
-    Handler.counts, Handler.keys = Counter(), {}
+    Handler.counts, Handler.keys, Handler.meanwhile = Counter(), {}, {}
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -30,10 +30,11 @@ class Processes:
     def __init__(self, server: "subprocess.Popen[str]") -> None:
         self._server = server
 
-    def tuvl(self, *argv: str, cwd: Path, kill: str | None = None) -> Ended:
+    def tuvl(self, *argv: str, cwd: Path, kill: str | None = None, **more: object) -> Ended:
+        """`more` is what else `crashing.py` does to the process: `pages`, `file_bytes`, `busy_s`, `later_s`, `environ`."""
         assert self._server.stdin
         assert self._server.stdout
-        self._server.stdin.write(json.dumps({"argv": argv, "cwd": str(cwd), "kill": kill}) + "\n")
+        self._server.stdin.write(json.dumps({"argv": argv, "cwd": str(cwd), "kill": kill, **more}) + "\n")
         self._server.stdin.flush()
         said = json.loads(self._server.stdout.readline())
         return Ended(said["code"], said["out"], said["err"])

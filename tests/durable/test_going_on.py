@@ -237,6 +237,9 @@ spec:
     - { id: late, kind: Functional, runner: set, values: { late: true } }
 """
 
+IN_TIME = ASKING.replace("      signal_from", "      timeout_s: 60\n      signal_from")
+"""The question waits for a minute."""
+
 
 def asking(folder: Path, run, text: str = ASKING) -> str:
     (folder / "workflows").mkdir(parents=True)
@@ -291,11 +294,29 @@ def test_an_answer_that_is_none_is_refused_and_the_run_waits_on(who, values, mes
 
 
 def test_a_question_that_nobody_answers_in_time_leaves_on_timeout(tmp_path, run):
-    text = ASKING.replace("      signal_from", "      timeout_s: 0.001\n      signal_from")
-    run_id = asking(tmp_path, run, text)
-    late = run.tuvl("resume", run_id, cwd=tmp_path)
+    run_id = asking(tmp_path, run, IN_TIME)
+    assert run.tuvl("resume", run_id, cwd=tmp_path, later_s=50).code == 3
+    late = run.tuvl("resume", run_id, cwd=tmp_path, later_s=61)
     assert late.code == 0, late.err
     assert late.document["context"] == {"sum": 7, "late": True}
+
+
+def test_an_answer_that_comes_too_late_does_not_count_and_is_told_so(tmp_path, run):
+    run_id = asking(tmp_path, run, IN_TIME)
+    words = ("resume", run_id, "--answer", answer(tmp_path, verdict="yes_pay"), "--principal", "ann.json")
+    late = run.tuvl(*words, cwd=tmp_path, later_s=61)
+    assert late.code == 0, late.err
+    assert "the answer was not used" in late.err
+    assert late.document["context"] == {"sum": 7, "late": True}
+
+
+def test_an_answer_in_time_counts_although_the_run_goes_on_later(tmp_path, run):
+    run_id = asking(tmp_path, run, IN_TIME)
+    words = ("resume", run_id, "--answer", answer(tmp_path, verdict="yes_pay"), "--principal", "ann.json")
+    assert run.tuvl(*words, cwd=tmp_path, later_s=50, kill="after sure#1/answer").code == -9
+    done = run.tuvl("resume", run_id, cwd=tmp_path, later_s=3600)
+    assert done.code == 0, done.err
+    assert done.document["context"]["paid"] is True
 
 
 def approving(folder: Path) -> None:

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from tuvl.agent.recorded import once, recorded_steers
+from tuvl.agent.recorded import once
+from tuvl.agent.steering import RecordedSteers
 from tuvl.control import RunControl
 from tuvl.durable.record import Answer, DurableJournal
+from tuvl.durable.rows import row_of
 from tuvl.errors import EngineError
 from tuvl.journal import Effect, Settlement, Suspended, Wait
 
@@ -68,9 +70,9 @@ async def test_the_intent_of_an_effect_is_there_before_it_begins():
 
 async def test_an_effect_whose_end_is_not_known_is_asked_about_unless_it_may_be_repeated():
     rows = Rows()
-    rows.kept["end!1"] = {"v": 1, "t": 0.5, "value": None}
+    rows.kept["end!1"] = row_of(None, 0.5)
     assert await DurableJournal(rows, dict(rows.kept)).record("end", lambda: value(1), effect=write(True)) == 1
-    rows.kept = {"end!1": {"v": 1, "t": 0.5, "value": None}}
+    rows.kept = {"end!1": row_of(None, 0.5)}
     with pytest.raises(Suspended) as waiting:
         await DurableJournal(rows, dict(rows.kept)).record("end", lambda: value(1), effect=write())
     assert waiting.value.wait.name == "end!1?"
@@ -91,7 +93,7 @@ async def unknown(rows: Rows) -> Wait:
 
 async def test_an_answer_counts_for_what_it_was_given_to_and_for_nothing_else():
     rows = Rows()
-    rows.kept["end!1"] = {"v": 1, "t": 0.5, "value": None}
+    rows.kept["end!1"] = row_of(None, 0.5)
     wait = await unknown(rows)
     other = Answer(
         wait=wait.name,
@@ -118,7 +120,7 @@ async def test_a_settlement_says_what_the_person_said():
 
 async def test_the_clock_of_a_run_goes_on_from_where_its_record_ends():
     rows = Rows()
-    rows.kept["end"] = {"v": 1, "t": 500.0, "value": None}
+    rows.kept["end"] = row_of(None, 500.0)
     journal = DurableJournal(rows, dict(rows.kept), again=True)
     assert journal.elapsed_s == 500.0
     assert journal.clock.monotonic() < 100
@@ -154,14 +156,24 @@ async def test_what_is_cancelled_when_its_work_is_done_is_recorded_all_the_same(
 
 async def test_what_a_run_was_told_is_told_at_the_same_turn_when_it_goes_on():
     rows, control = Rows(), RunControl()
-    steers = recorded_steers(control, DurableJournal(rows, {}))
-    assert steers is not None
-    assert await steers() == []
+    steers = RecordedSteers(control, DurableJournal(rows, {}), model="turn.m")
+    assert await steers.between_turns() == []
     control.steer("hurry")
-    assert await steers() == ["hurry"]
-    again = recorded_steers(RunControl(), DurableJournal(rows, dict(rows.kept)))
-    assert again is not None
-    assert [await again(), await again(), await again()] == [[], ["hurry"], []]
+    assert await steers.between_turns() == ["hurry"]
+    again = RecordedSteers(RunControl(), DurableJournal(rows, dict(rows.kept)), model="turn.m")
+    assert [await again.between_turns() for _ in range(3)] == [[], ["hurry"], []]
+
+
+async def test_what_a_run_is_told_while_it_goes_on_waits_for_a_turn_that_is_new():
+    rows = Rows()
+    before = DurableJournal(rows, {})
+    await before.record(before.numbered("turn.m"), lambda: value(1))
+    control, journal = RunControl(), DurableJournal(rows, dict(rows.kept))
+    control.steer("hurry")
+    steers = RecordedSteers(control, journal, model="turn.m")
+    assert await steers.between_turns() == []
+    await journal.record(journal.numbered("turn.m"), lambda: value(2))
+    assert await steers.between_turns() == ["hurry"]
 
 
 async def test_an_audit_is_written_once():

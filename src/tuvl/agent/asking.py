@@ -9,6 +9,7 @@ from tuvl.agent.limits import Bounds
 from tuvl.agent.offer import Offer
 from tuvl.agent.ports import CompletionRecord
 from tuvl.agent.prompt import steer_message
+from tuvl.agent.steering import RecordedSteers
 from tuvl.clock import Clock
 from tuvl.control import RunControl, Steered
 from tuvl.dataclass import dataclass
@@ -39,10 +40,14 @@ class Asker:
     ledger: Ledger
     clock: Clock
     sampling: Sampling
+    steers: RecordedSteers | None = None
+    """What the run is told, by its record; `None` takes it from the control."""
 
     async def ask(self, history: History, turn: int) -> ModelReply:
         """Make one turn's model call; a steer that interrupts it is delivered, and the same turn is asked anew."""
         while True:
+            if self.steers is not None:
+                self.steers.next_attempt()
             self.toolbox.offer(await self.offer.for_turn(turn))
             request = ModelRequest(
                 messages=await history.prepare(turn),
@@ -52,14 +57,25 @@ class Asker:
             )
             started = self.clock.monotonic()
             try:
-                with self.control.interruptible() if self.sampling.interruptible else nullcontext():
-                    reply = await self._complete(request, history)
+                reply = await self._interruptibly(request, history)
             except Steered:
-                history.extend(map(steer_message, await self.control.checkpoint()))
+                told = await (self.control.checkpoint() if self.steers is None else self.steers.interrupted())
+                history.extend(map(steer_message, told))
                 self.bounds.check_turn_start()
                 continue
             await self._count(request, reply, history, turn, (self.clock.monotonic() - started) * 1000)
             return reply
+
+    async def _interruptibly(self, request: ModelRequest, history: History) -> ModelReply:
+        """Call, and let a steer interrupt that; raises `Steered`. A call that is on record ends as it did."""
+        steers = self.steers
+        if not self.sampling.interruptible:
+            return await self._complete(request, history)
+        if steers is not None and steers.interrupts_again:
+            await self._complete(request, history)
+            raise Steered  # it was answered, and the answer came too late
+        with nullcontext() if steers is not None and steers.call_is_known else self.control.interruptible():
+            return await self._complete(request, history)
 
     async def _complete(self, request: ModelRequest, history: History) -> ModelReply:
         """Call, and call once more with a shorter history when the provider finds this one too long."""

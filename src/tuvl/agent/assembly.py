@@ -1,6 +1,6 @@
 """One run of the loop, put together: the only place that knows which part goes where, for files and Python alike."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import field
 
 from tuvl.agent.asking import Asker, Sampling
@@ -16,6 +16,7 @@ from tuvl.agent.loop import AgentStepRunner
 from tuvl.agent.offer import Offer
 from tuvl.agent.outcome import OutcomeContract
 from tuvl.agent.ports import Continuation, Overseer, RequestObserver, Surface, Trim, WorkReservation
+from tuvl.agent.steering import RecordedSteers
 from tuvl.agent.streaming import ReplyStream
 from tuvl.agent.summary import Summarizer
 from tuvl.clock import Clock
@@ -108,8 +109,8 @@ class Assembly:
     ledger: Ledger
     clock: Clock
     emit: Callable[[EventBody], None]
-    steers: Callable[[], Awaitable[list[str]]] | None = None
-    """Gives what a run was told between turns; `None` takes it from the control."""
+    steers: RecordedSteers | None = None
+    """What the run is told, by its record; `None` takes it from the control."""
 
     def runner(self, model: ChatModel, *, summary_model: ChatModel | None = None) -> AgentStepRunner:
         """Return the loop around a model; another one may make the summaries.
@@ -131,6 +132,7 @@ class Assembly:
                 ledger=ledger,
                 clock=self.clock,
                 sampling=settings.sampling,
+                steers=self.steers,
             ),
             toolbox=self.toolbox,
             bounds=self.bounds,

@@ -1,7 +1,7 @@
 """The bounded tool loop: `AgentStepRunner`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from tuvl.agent.asking import Asker
@@ -14,6 +14,7 @@ from tuvl.agent.ledger import Ledger
 from tuvl.agent.limits import Bounds
 from tuvl.agent.ports import Overseer
 from tuvl.agent.prompt import steer_message
+from tuvl.agent.steering import RecordedSteers
 from tuvl.agent.turn_span import tell_move, turn_span
 from tuvl.control import RunControl
 from tuvl.errors import StepError
@@ -39,7 +40,7 @@ class AgentStepRunner:
         emit: Callable[[EventBody], None],
         preparation: Preparation | None = None,
         overseer: Overseer | None = None,
-        steers: Callable[[], Awaitable[list[str]]] | None = None,
+        steers: RecordedSteers | None = None,
     ) -> None:
         self.asker = asker
         self.toolbox = toolbox
@@ -51,7 +52,7 @@ class AgentStepRunner:
         self.emit = emit
         self.preparation = preparation or Preparation()
         self.overseer = overseer
-        self.steers = steers or control.checkpoint
+        self.steers = control.checkpoint if steers is None else steers.between_turns
         self.turn = 0
         self.call_ids: set[str] = set()
         self.history: History | None = None

@@ -5,8 +5,8 @@ from typing import Protocol, cast, runtime_checkable
 
 from tuvl.agent.guarded_model import ModelAround
 from tuvl.agent.ports import Audit, CompletionRecord, ConversationSink, SideAudit, SideCallRecord, ToolCallRecord
+from tuvl.agent.steering import RecordedSteers
 from tuvl.agent.stored import RequestDigest
-from tuvl.control import RunControl
 from tuvl.dataclass import dataclass
 from tuvl.errors import ModelError
 from tuvl.journal import Journal, RunJournal
@@ -27,13 +27,17 @@ class RecordedModel(ModelAround):
     by_content: bool = False
     stateful: "Stateful | None" = None
     """The model behind it, where that remembers how far it is."""
+    steers: RecordedSteers | None = None
+    """What may interrupt the call."""
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Give the recorded reply, or make the call; a failure is recorded and raised as one."""
         # A digest of its own for each call: a history that was shortened is no longer the one that was read.
         asked = RequestDigest().of(request)
-        part = f"{self.part}.{asked[:32]}" if self.by_content else self.part
-        name = self.journal.numbered(part)
+        part = self.part if self.steers is None else self.steers.part_of(self.part)
+        name = self.journal.numbered(f"{part}.{asked[:32]}" if self.by_content else part)
+        if self.steers is not None:
+            self.steers.check_call(name)
 
         async def call() -> JsonValue:
             try:
@@ -51,13 +55,21 @@ class RecordedModel(ModelAround):
 
 
 def recorded_model(
-    model: ChatModel, journal: Journal, part: str, *, raw: ChatModel, by_content: bool = False
+    model: ChatModel,
+    journal: Journal,
+    part: str,
+    *,
+    raw: ChatModel,
+    by_content: bool = False,
+    steers: RecordedSteers | None = None,
 ) -> ChatModel:
     """Put a model on record, where there is one; `raw` is the model itself, without what is done around its calls."""
     if not journal.keeps:
         return model
     stateful = raw if isinstance(raw, Stateful) else None
-    return RecordedModel(inner=model, journal=journal, part=part, by_content=by_content, stateful=stateful)
+    return RecordedModel(
+        inner=model, journal=journal, part=part, by_content=by_content, stateful=stateful, steers=steers
+    )
 
 
 def state_name(model: "Stateful") -> str:
@@ -121,40 +133,6 @@ class OnceConversation:
     async def append(self, messages: Sequence[Message]) -> None:
         """Store a turn."""
         await once(self.journal, "conversation", lambda: self.inner.append(messages))
-
-
-def recorded_steers(control: RunControl, journal: Journal) -> Callable[[], Awaitable[list[str]]] | None:
-    """Return what gives a run what it was told, at the same turns when it goes on; `None` without a record."""
-    if not journal.keeps:
-        return None
-
-    async def steers() -> list[str]:
-        name = journal.numbered("steers")
-        kept = journal.known(name)
-        told = await control.checkpoint()
-        if kept is not None:
-            again = [str(steer) for steer in cast(list[JsonValue], kept)]
-            # A supervisor says it again in a run that goes on; what is new waits for a turn that is.
-            for steer in _without(told, again):
-                control.steer(steer)
-            return again
-
-        async def said() -> JsonValue:
-            return list[JsonValue](told)
-
-        if told:
-            await journal.record(name, said)
-        return told
-
-    return steers
-
-
-def _without(told: Sequence[str], again: Sequence[str]) -> list[str]:
-    left = list(told)
-    for steer in again:
-        if steer in left:
-            left.remove(steer)
-    return left
 
 
 def once_audit(audit: SideAudit | None, journal: Journal) -> Audit | None:

@@ -9,7 +9,6 @@ polls for messages.
 import asyncio
 import contextvars
 import logging
-import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, cast
@@ -20,8 +19,9 @@ from dbos import DBOS, DBOSClient, DBOSConfig, SetWorkflowID
 from dbos._serialization import DBOSDefaultSerializer, DBOSPortableJSONSerializer
 
 from tuvl.dataclass import dataclass
-from tuvl.durable.record import VERSION
-from tuvl.errors import EngineError
+from tuvl.durable.faults import RecordFailed
+from tuvl.durable.rows import APPLICATION_VERSION
+from tuvl.durable.sqlite_file import open_sqlite
 from tuvl.values import JsonObject
 
 WORKFLOW = "tuvl.run"
@@ -36,10 +36,6 @@ Body = Callable[[str, JsonObject, "DbosRows", Mapping[str, JsonObject]], Awaitab
 
 class LeftOpen(BaseException):
     """The run is not over: nothing of it is to be recorded as its end. No `Exception`, so that no layer records it."""
-
-
-class RecordFailed(EngineError):
-    """The record cannot be written: the run stops where it is, and goes on from there later."""
 
 
 def _refuse_pickle(*args: object) -> Any:
@@ -64,7 +60,7 @@ def read(path: str, run_id: str) -> Kept | None:
     """Read what a file keeps of a run, and leave the run where it is; `None` when nothing is kept of it."""
     _without_pickle()
     logging.getLogger("dbos").setLevel(logging.CRITICAL)
-    engine = _sqlite(path)
+    engine = open_sqlite(path)
     client = DBOSClient(
         system_database_engine=engine, serializer=DBOSPortableJSONSerializer(), application_name=APPLICATION
     )
@@ -94,8 +90,7 @@ class DbosRows:
         try:
             await reserved.run_async({"name": name}, lambda: row)
         except sa.exc.SQLAlchemyError as error:
-            cause = getattr(error, "orig", None) or error
-            raise RecordFailed(f"the record of the run cannot be written: {cause}", type="record_failed") from error
+            raise RecordFailed(type(getattr(error, "orig", None) or error).__name__) from error
 
 
 class Backend:
@@ -110,7 +105,7 @@ class Backend:
     @classmethod
     def on_file(cls, path: str, body: Body) -> "Backend":
         """Return the backend of one run's own file, which the caller has locked."""
-        return cls({**_config("file"), "system_database_engine": _sqlite(path)}, body)
+        return cls({**_config("file"), "system_database_engine": open_sqlite(path)}, body)
 
     def open(self) -> None:
         """Open the database, and take up what this executor has left; call it inside the event loop."""
@@ -178,22 +173,10 @@ async def _found(run_id: str) -> tuple[int, dict[str, JsonObject]]:
 def _config(executor: str) -> DBOSConfig:
     return {
         "name": APPLICATION,
-        "application_version": f"tuvl-journal-{VERSION}",
+        "application_version": APPLICATION_VERSION,
         "executor_id": executor,
         "serializer": DBOSPortableJSONSerializer(),
         "log_level": "CRITICAL",
         "max_executor_threads": _THREADS,
         "enable_otlp": False,
     }
-
-
-def _sqlite(path: str) -> sa.Engine:
-    engine = sa.create_engine(sa.URL.create("sqlite", database=path))
-
-    @sa.event.listens_for(engine, "connect")
-    def connected(connection: sqlite3.Connection, record: object) -> None:
-        connection.isolation_level = "IMMEDIATE"
-        for pragma in ("busy_timeout=30000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    return engine

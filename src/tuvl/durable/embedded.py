@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.files import RunFiles
@@ -48,8 +48,8 @@ class EmbeddedRuns:
         with self.files.held(run_id) as path:
             performance = _Performance(perform, (), again=False)
             backend = _backend(path, performance)
-            backend.open()
             try:
+                backend.open()
                 await backend.start(run_id, payload)
             finally:
                 backend.close()
@@ -64,17 +64,15 @@ class EmbeddedRuns:
             raise UsageError(f"there is no durable run {run_id!r} in this project; see `tuvl runs list`")
         _require_backend()
         with self.files.held(run_id) as path:
+            result = _inspected(path, run_id)
+            if result is not None:
+                if answers:
+                    raise UsageError(f"run {run_id!r} has ended meanwhile, so that the answer comes too late")
+                return Ended(document=result)
             performance = _Performance(perform, answers, again=True)
             backend = _backend(path, performance)
-            backend.open()
             try:
-                found = await backend.status(run_id)
-                if found is None:
-                    raise UsageError(f"run {run_id!r} was lost before it had begun; start it anew")
-                if found.status == "SUCCESS":
-                    if answers:
-                        raise UsageError(f"run {run_id!r} has ended meanwhile, so that the answer comes too late")
-                    return Ended(document=cast(JsonObject, cast(JsonObject, found.output)["result"]))
+                backend.open()
                 await backend.take_up(run_id)
             finally:
                 backend.close()
@@ -87,9 +85,11 @@ class EmbeddedRuns:
         _require_backend()
         from tuvl.durable.backend import read
 
-        kept = read(str(self.files.database(run_id)), run_id)
+        path = self.files.database(run_id)
+        _inspected(path, run_id)
+        kept = read(str(path), run_id)
         if kept is None:
-            raise UsageError(f"run {run_id!r} was lost before it had begun; start it anew")
+            raise UsageError(f"the record of run {run_id!r} is empty; start it anew")
         return replace(kept, rows={**rows_of_payload(kept.payload), **kept.rows})
 
 
@@ -127,6 +127,13 @@ class _Performance:
             raise self._error
         assert self._result is not None
         return Ended(document=self._result.to_json(), result=self._result, unused=bool(self._unused))
+
+
+def _inspected(path: Path, run_id: str) -> JsonObject | None:
+    """Return the result of a run that has ended; raises `UsageError` for a record that cannot be gone on with."""
+    from tuvl.durable.inspection import result_in  # it imports SQLAlchemy
+
+    return result_in(path, run_id)
 
 
 def _require_backend() -> None:

@@ -1,20 +1,20 @@
 """The durable record of one run, over whatever keeps its rows: what is found is taken up, what is new is written."""
 
 import asyncio
+import contextvars
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from typing import Literal, Protocol, cast
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.dataclass import dataclass
+from tuvl.durable.rows import checked, row_of
+from tuvl.durable.told import TOLD, EndOfRecord, pending
 from tuvl.errors import EngineError
 from tuvl.journal import Effect, Numbers, Settlement, Suspended, Wait, Work
 from tuvl.values import JsonObject, JsonValue
-
-VERSION = 1
-"""Version of the rows' form; a run whose rows are of another one is not taken up."""
 
 
 class Rows(Protocol):
@@ -71,6 +71,9 @@ class _State:
     found: Mapping[str, JsonObject]
     clock: RunClock
     answers: dict[str, Answer]
+    end: EndOfRecord
+    context: contextvars.Context
+    """That of the run: rows that others write for it are written there."""
     written: set[str] = field(default_factory=set)
     states: dict[str, JsonValue] = field(default_factory=dict)
     """What outside of the record has moved on since the last row."""
@@ -94,17 +97,11 @@ class DurableJournal:
 
         `answers` are what people have said since. Raises `EngineError` for rows of another form.
         """
-        for name, row in found.items():
-            form = row.get("v") if isinstance(row, dict) else None
-            if form != VERSION:
-                raise EngineError(
-                    f"the record of the run has the form {form!r} at {name!r}, and this tuvl knows form {VERSION};"
-                    " resume it with the tuvl that began it",
-                    type="record_form",
-                )
         by_name = {answer.wait: answer for answer in answers}
-        kept = {name: row for name, row in found.items() if isinstance(row, dict)}
-        self._state = _State(rows, kept, RunClock(clock or SystemClock()), by_name)
+        kept = checked(found)
+        self._state = _State(
+            rows, kept, RunClock(clock or SystemClock()), by_name, EndOfRecord(kept), contextvars.copy_context()
+        )
         self._again = again
         self._prefix = ""
         self._numbers = Numbers()
@@ -147,6 +144,11 @@ class DurableJournal:
         """The answers that nothing has asked for."""
         return tuple(answer for answer in self._state.answers.values() if answer.wait not in self._state.written)
 
+    @property
+    def place(self) -> str:
+        """Where this part stands in the record."""
+        return self._prefix
+
     def within(self, name: str) -> "DurableJournal":
         """Return a part of the record."""
         part = object.__new__(DurableJournal)
@@ -160,6 +162,27 @@ class DurableJournal:
     def numbered(self, name: str) -> str:
         """Return the name with its number."""
         return self._numbers.next(name)
+
+    def upcoming(self, name: str) -> str:
+        """Return the name with the number that it has next."""
+        return self._numbers.peek(name)
+
+    async def tell(self, id: str, said: JsonObject) -> bool:
+        """Record what the run is told, before it acts; `False` when it is on record already."""
+        name = TOLD + id
+        if name in self._state.found or name in self._state.written:
+            return False
+        # Whoever says it has a context of its own, in which there is no run.
+        await asyncio.get_running_loop().create_task(self._put(name, said), context=self._state.context.copy())
+        return True
+
+    def untold(self) -> tuple[JsonObject, ...]:
+        """Return what earlier processes were told and the run has not obeyed."""
+        return pending(self._state.found)
+
+    def at_end(self, call: Callable[[], bool]) -> None:
+        """Have something called when the run comes to what is not on record."""
+        self._state.end.then(call)
 
     def known(self, name: str) -> JsonValue | None:
         """Return what is recorded under a name."""
@@ -175,7 +198,8 @@ class DurableJournal:
         if row is not None:
             self.clock.catch_up(cast(float, row["t"]))
             return _own(row["value"])
-        if effect is not None:
+        stopped = await self._state.end.passed(full)
+        if effect is not None and not stopped:
             settled = await self._begin(full, effect)
             if settled is not None:
                 return await self._put(full, settled)
@@ -188,6 +212,7 @@ class DurableJournal:
         if row is not None:
             self.clock.catch_up(cast(float, row["t"]))
             return _own(row["value"])
+        await self._state.end.passed(wait.name)
         answer = self._answer(wait)
         return await self._put(wait.name, {**answer.value, "by": answer.by, "at": answer.at.isoformat()})
 
@@ -234,11 +259,8 @@ class DurableJournal:
         if name in self._state.written:
             raise RuntimeError(f"two pieces of work are recorded as {name!r}")
         self._state.written.add(name)
-        row: JsonObject = {"v": VERSION, "t": round(self.clock.monotonic(), 6), "value": _own(value)}
-        if asked is not None:
-            row["asked"] = asked
-        if self._state.states:
-            row["states"], self._state.states = dict(self._state.states), {}
+        states, self._state.states = self._state.states, {}
+        row = row_of(value, self.clock.monotonic(), asked=asked, states=states)
         writing = asyncio.ensure_future(self._state.rows.put(name, row))
         try:
             await asyncio.shield(writing)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.record import DurableJournal
+from tuvl.durable.told import TOLD
 from tuvl.errors import EngineError
 from tuvl.journal import Effect, Wait, Work
 from tuvl.values import JsonObject, JsonValue
@@ -121,5 +122,5 @@ class Rehearsal(DurableJournal):
 
 
 def _aside(name: str) -> bool:
-    """Tell whether an entry stands beside the work: an intent, or what was decided about one."""
-    return "!" in name
+    """Tell whether an entry stands beside the work: an intent, what was decided about one, what the run was told."""
+    return "!" in name or name.startswith(TOLD)

@@ -9,6 +9,7 @@ from tuvl.dataclass import dataclass
 from tuvl.engine.context import RunContext
 from tuvl.journal import Journal
 from tuvl.plan.model import StepPlan
+from tuvl.spec.signals import Reserved
 from tuvl.steps.base import RunServices, StepResult, StepScope
 from tuvl.steps.recorded import effect_of, is_pure, recorded, result_of, result_to_json, within
 from tuvl.values import JsonObject
@@ -48,9 +49,12 @@ class SpineJournal:
         stopped = scope.services.control.aborted
         effect = None if stopped else effect_of(scope.step, scope.place)
         kept = await recorded("end", scope.services, working, effect=effect, settle=_settled)
+        result = result_of(kept)
         if not done:
             self.context.apply(self.context.admit(cast(JsonObject, kept["changed"])))
-        return result_of(kept)
+            if result.signal == Reserved.ABORTED and result.failure is not None and result.failure.type == "aborted":
+                scope.services.control.abort(result.failure.message)  # what comes next is what cleans up after it
+        return result
 
 
 _NOTHING = object()

@@ -46,7 +46,7 @@ CLEANUP_S = 30.0
 """How long the steps routed from `aborted` may take after an abort, in seconds, all of them together."""
 
 
-def _unwatched(plan: ExecutionPlan) -> Oversight | None:
+def _unwatched(plan: ExecutionPlan, journal: Journal) -> Oversight | None:
     return None
 
 
@@ -74,7 +74,7 @@ class RunPorts:
     """What hooks count; kept by the runtime, over its runs."""
     stand_in: StandIn | None = None
     """Stands in for the work of steps; `None` outside of tests."""
-    oversight_of: Callable[[ExecutionPlan], Oversight | None] = _unwatched
+    oversight_of: Callable[[ExecutionPlan, Journal], Oversight | None] = _unwatched
     """Gives what watches a run of a plan, those inside it included."""
 
 
@@ -185,7 +185,7 @@ class _Run:
             current_values=lambda: self._context.values,
             path=f"{around.scope.place}/" if around else "",
             hooks=self._hooks,
-            oversight=ports.oversight_of(self._plan),
+            oversight=ports.oversight_of(self._plan, ports.journal),
             stand_in=ports.stand_in,
         )
 

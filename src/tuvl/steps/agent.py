@@ -8,7 +8,7 @@ from tuvl.agent.exits import Exit
 from tuvl.agent.ledger import Ledger
 from tuvl.agent.outcome import OutcomeContract
 from tuvl.agent.prompt import autonomous_opening, completion_opening
-from tuvl.agent.recorded import recorded_steers
+from tuvl.agent.steering import recorded_steers
 from tuvl.agent.transcript import Transcript
 from tuvl.plan.model import AgentPlan
 from tuvl.steps.agent_gates import gates_of, masks_of
@@ -42,7 +42,8 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
     bounds = bounds_of(agent, services)
     ledger = ledger_of(agent, scope, transcript)
     gates = gates_of(agent, scope, bounds, ledger)
-    parts = AgentParts(agent=agent, scope=scope, bounds=bounds, emit=emit, turn=lambda: runner.turn)
+    steers = recorded_steers(services.control, services.journal, model=f"turn.{agent.model.name}")
+    parts = AgentParts(agent=agent, scope=scope, bounds=bounds, emit=emit, turn=lambda: runner.turn, steers=steers)
     overseer = None if services.oversight is None else services.oversight.of_agent(scope, bounds, ledger)
     assembly = Assembly(
         settings=parts.settings(),
@@ -54,7 +55,7 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
         ledger=ledger,
         clock=services.clock,
         emit=emit,
-        steers=recorded_steers(services.control, services.journal),
+        steers=steers,
     )
     runner = assembly.runner(parts.model(), summary_model=parts.summary_model())
     system, user = autonomous_opening(agent, scope.values, scope.public)

@@ -7,6 +7,7 @@ from tuvl.agent.asking import Sampling
 from tuvl.agent.assembly import LoopPorts, LoopSettings, ModelCalls
 from tuvl.agent.limits import Bounds
 from tuvl.agent.recorded import recorded_model
+from tuvl.agent.steering import RecordedSteers
 from tuvl.dataclass import dataclass
 from tuvl.events.types import EventBody
 from tuvl.journal import NO_JOURNAL
@@ -34,6 +35,7 @@ class AgentParts:
     bounds: Bounds
     emit: Callable[[EventBody], None]
     turn: Callable[[], int]
+    steers: RecordedSteers | None = None
 
     def settings(self) -> LoopSettings:
         """Return what shapes the loop."""
@@ -68,7 +70,7 @@ class AgentParts:
         )
         raw = services.model_for(plan)
         model = calls.around(raw, observer=self._observer(plan.name), reservation=self._reservation(plan.name))
-        return recorded_model(model, services.journal, f"turn.{plan.name}", raw=raw)
+        return recorded_model(model, services.journal, f"turn.{plan.name}", raw=raw, steers=self.steers)
 
     def summary_model(self) -> ChatModel | None:
         """Return the model that makes summaries; `None` when it is the agent's own."""

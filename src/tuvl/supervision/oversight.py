@@ -11,6 +11,7 @@ from tuvl.agent.recorded import once
 from tuvl.control import ControlSource, Intervention
 from tuvl.data.run_rows import InterventionRow
 from tuvl.dataclass import dataclass
+from tuvl.journal import NO_JOURNAL, Journal
 from tuvl.plan.model import AgentPlan, ExecutionPlan
 from tuvl.plan.supervisor import SupervisorPlan
 from tuvl.spec.base import Reaction
@@ -24,9 +25,9 @@ from tuvl.tools.toolbox import RequestedCall
 from tuvl.values import JsonObject, JsonValue
 
 
-def oversight_of(plan: ExecutionPlan) -> "RunOversight | None":
+def oversight_of(plan: ExecutionPlan, journal: Journal = NO_JOURNAL) -> "RunOversight | None":
     """Return what watches one run of a workflow; `None` when nothing does."""
-    return None if plan.supervisor is None else RunOversight(plan.supervisor)
+    return None if plan.supervisor is None else RunOversight(plan.supervisor, journal)
 
 
 @dataclass(slots=True)
@@ -34,11 +35,27 @@ class RunOversight:
     """What the agents of one run share: each rule speaks once in it, whichever of them it is about."""
 
     plan: SupervisorPlan
+    journal: Journal
     silent: dict[int, None] = field(init=False)
     """Positions of the rules that have not spoken yet."""
 
     def __post_init__(self) -> None:
         self.silent = dict.fromkeys(range(len(self.plan.rules)))
+
+    def is_silent(self, index: int, place: str) -> bool:
+        """Tell whether a rule may speak about the agent at a place of the record.
+
+        In a run that goes on, one that is known to have spoken says it again where it did, and nowhere else.
+        """
+        return index in self.silent and self.journal.known(_spoken(index)) in (None, place)
+
+    async def said(self, index: int, place: str) -> None:
+        """Put on record that a rule has spoken, and about which agent."""
+
+        async def spoke() -> JsonValue:
+            return place
+
+        await self.journal.record(_spoken(index), spoke)
 
     def of_agent(self, scope: StepScope, bounds: Bounds, ledger: Ledger) -> Overseer | None:
         """Return who watches one execution of an agent; `None` for an agent that is not watched.
@@ -64,6 +81,7 @@ class AgentOverseer:
         self._watch = LoopWatch([tool.ref for tool in agent.tools], bounds.budgets)
         self._journal = scope.services.journal
         self._unkept: list[InterventionRow] = []
+        self._spoken: list[int] = []
         services, plan = scope.services, run.plan.judge
         self._judge = (
             None
@@ -105,13 +123,16 @@ class AgentOverseer:
         await self._write()
 
     def _speaking(self, *, but: Reaction | None = None) -> list[Spoken]:
-        rules, silent = self._run.plan.rules, self._run.silent
-        listening = [(index, rules[index]) for index in silent if rules[index].then != but]
+        rules, silent, place = self._run.plan.rules, self._run.silent, self._journal.place
+        listening = [
+            (index, rules[index]) for index in silent if rules[index].then != but and self._run.is_silent(index, place)
+        ]
         if not listening:
             return []
         found = speaking(listening, self._watch.facts(self._iterations))
         for spoken in found:
             del silent[spoken.index]
+            self._spoken.append(spoken.index)
         return found
 
     async def _ask(self, judge: LoopJudge) -> None:
@@ -179,12 +200,19 @@ class AgentOverseer:
         return name
 
     async def _write(self) -> None:
+        while self._spoken:
+            await self._run.said(self._spoken[0], self._journal.place)
+            self._spoken.pop(0)
         records = self._scope.services.records
         while self._unkept and records is not None:
             row = self._unkept[0]
             # One that is written twice is kept once; of a run that goes on it is not written again.
             await once(self._journal, "intervention", partial(records.intervention, row))
             self._unkept.pop(0)
+
+
+def _spoken(index: int) -> str:
+    return f"rule.{index}"
 
 
 async def _ended() -> JsonValue:

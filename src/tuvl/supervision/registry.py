@@ -10,7 +10,7 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Protocol
 from uuid import uuid4
 
@@ -93,6 +93,8 @@ class _Local:
     announced: bool = False
     shown_paused: bool = False
     """Whether others see it as paused."""
+    kept: set[str] = field(default_factory=set)
+    """Ids of what it was told in this process and is on its own record."""
 
 
 class RunRegistry:
@@ -218,6 +220,9 @@ class RunRegistry:
         if run is None:
             return  # it has just ended; what it was told is void with the next beat
         said = Intervention(action=row.kind, source="operator", by=row.by)
+        # In the record of a durable run first: a process that dies after this has told the run.
+        if run.control.keep is not None and await run.control.keep(row.id, said, _words(row)):
+            run.kept.add(row.id)
         now, note = self._clock.now(), _note(row, run.control)
         settled = await self.access.store.control.settle(
             number,
@@ -229,7 +234,8 @@ class RunRegistry:
         )
         if not settled:
             return
-        run.control.intervene(said, _words(row))
+        if run.control.keep is None or row.id in run.kept:  # else the run knows it from its record
+            run.control.intervene(said, _words(row))
         if self._mirror is not None:
             await self._mirror.settled(row.id, Settled(outcome="applied", note=note))
 

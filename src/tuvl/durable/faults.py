@@ -1,0 +1,25 @@
+"""What can be wrong with the record of a run: it cannot be written or read, or what is in it is none."""
+
+from tuvl.errors import EngineError
+
+
+class RecordFailed(EngineError):
+    """The record cannot be read or written: the run stops where it is, and goes on from there later."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the record of the run cannot be kept: {why}; `tuvl resume` goes on with the run once that is mended",
+            type="record_failed",
+        )
+        self.why = why
+
+
+class RecordDamaged(EngineError):
+    """What is in the record is not what a run of this version has written; nothing is done with it."""
+
+    def __init__(self, why: str, *, foreign: bool = False) -> None:
+        kind = "record_form" if foreign else "record_damaged"
+        super().__init__(f"the record of the run cannot be used: {why}", type=kind)
+        self.why = why
+        self.foreign = foreign
+        """Whether another version has written it."""
