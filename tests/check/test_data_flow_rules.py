@@ -51,6 +51,50 @@ class TestUndefinedKey:
     def test_nothing_is_said_where_the_input_is_not_described(self, tmp_path: Path) -> None:
         assert weights(report(tmp_path, f"- {show('b')}", head="")) == []
 
+    @pytest.mark.parametrize(
+        "schema",
+        [
+            "additionalProperties: false",
+            "additionalProperties: false, properties: {}",
+            "additionalProperties: false, patternProperties: { '^x_': {} }",
+            "maxProperties: 0",
+            "unevaluatedProperties: false",
+            "allOf: [{ additionalProperties: false, properties: { a: {} } }]",
+            "allOf: [{ properties: { b: {} } }, { additionalProperties: false }]",
+            "$ref: '#/$defs/nothing', $defs: { nothing: { additionalProperties: false } }",
+            "not: {}",
+        ],
+    )
+    def test_key_that_no_input_can_hold_is_an_error_however_the_schema_says_so(
+        self, tmp_path: Path, schema: str
+    ) -> None:
+        found = report(tmp_path, f"- {show('b')}", f"input: {{ type: object, {schema} }}\noutput: c")
+        assert weights(found) == ["error"]
+        assert weights(found, "TV505") == ["error"]
+
+    @pytest.mark.parametrize(
+        "schema",
+        ["{}", "{ type: object }", "{ required: [a] }", "{ anyOf: [{ additionalProperties: false }, {}] }"],
+    )
+    def test_nothing_is_said_where_the_schema_names_no_keys_and_lets_all_in(self, tmp_path: Path, schema: str) -> None:
+        found = report(tmp_path, f"- {show('b')}", f"input: {schema}\noutput: c")
+        assert weights(found) == weights(found, "TV505") == []
+
+    def test_key_that_a_part_of_the_schema_requires_is_there(self, tmp_path: Path) -> None:
+        head = "input: { allOf: [{ $ref: '#/$defs/x' }], $defs: { x: { required: [b], properties: { b: {} } } } }"
+        assert weights(report(tmp_path, f"- {show('b')}", head)) == []
+
+    def test_answer_of_which_the_schema_takes_no_field_brings_none(self, tmp_path: Path) -> None:
+        steps = f"""
+            - id: ask
+              kind: Agent
+              mode: completion
+              agent: {{ model: own/x, prompt: Hi., outcome: {{ format: json, schema: {{ maxProperties: 0 }} }} }}
+              routes: {{ parse_error: END, timeout: END, error: END, aborted: END }}
+            - {show("b")}
+        """
+        assert weights(report(tmp_path, steps)) == ["error"]
+
     def test_optional_key_of_the_input_is_a_warning(self, tmp_path: Path) -> None:
         found = report(tmp_path, f"- {show('maybe')}")
         assert weights(found) == ["warning"]
@@ -247,8 +291,11 @@ class TestInputMismatch:
         steps = f"- {{ id: w, {CALL}, response: {{ output_key: text }} }}\n- {show('text.subject')}"
         assert messages(report(tmp_path, steps, self.HEAD), "TV503") == []
 
-    def test_required_key_that_is_forbidden_fits_no_input(self, tmp_path: Path) -> None:
-        head = "input: { type: object, additionalProperties: false, required: [x], properties: { y: {} } }"
+    @pytest.mark.parametrize(
+        "rest", ["properties: { y: {} }", "patternProperties: { '^y': {} }", "allOf: [{ properties: { x: {} } }]"]
+    )
+    def test_required_key_that_is_forbidden_fits_no_input(self, tmp_path: Path, rest: str) -> None:
+        head = f"input: {{ type: object, additionalProperties: false, required: [x], {rest} }}"
         assert "no input fits" in messages(report(tmp_path, f"- {show('y')}", head), "TV503")[0]
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tuvl.analysis.object_keys import ObjectKeys
 from tuvl.analysis.references import tool_entries
-from tuvl.analysis.schema_facts import lists_keys, required_of, takes_others
 from tuvl.analysis.signals import ABORTED, BUILT_IN_NODES, FAILURES, TIMEOUT, outcomes
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
@@ -135,15 +135,11 @@ def _by_answer(step: StepView) -> Writes:
     whole = text(outcome.get("write"))
     sure = {whole} if whole else set()
     renamed = {field: target for field, target in mapping(outcome.get("map")).items() if isinstance(target, str)}
-    schema = mapping(outcome.get("schema"))
-    needed = required_of(schema)
+    fields = ObjectKeys(mapping(outcome.get("schema")))
     maybe: set[str] = set()
-    for field in {*renamed, *mapping(schema.get("properties")), *needed} - {"outcome"}:
-        (sure if field in needed else maybe).add(renamed.get(field, field))
-    listed = lists_keys(schema)
-    return Writes(
-        frozenset(sure), frozenset(maybe - sure), more=not listed or takes_others(schema), anything=not listed
-    )
+    for field in {*renamed, *fields.named, *fields.required} - {"outcome"}:
+        (sure if field in fields.required else maybe).add(renamed.get(field, field))
+    return Writes(frozenset(sure), frozenset(maybe - sure), more=fields.is_open, anything=fields.is_silent)
 
 
 def _by_tools(step: StepView, workflow: WorkflowView, project: Surroundings) -> Writes:

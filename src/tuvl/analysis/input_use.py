@@ -38,14 +38,11 @@ def input_mismatches(flow: KeyFlow) -> Iterator[Fault]:
 
 
 def _unsatisfiable(flow: KeyFlow) -> Iterator[Fault]:
-    schema = flow.input.schema
-    if takes_others(schema) or not flow.input.listed:
-        return
-    for index, name in enumerate(items(schema.get("required"))):
-        if isinstance(name, str) and name not in mapping(schema.get("properties")):
+    for index, name in enumerate(items(flow.input.schema.get("required"))):
+        if isinstance(name, str) and not flow.input.may_have(name):
             yield Fault(
                 ("spec", "input", "required", index),
-                f"no input fits: {name!r} is required, but is none of the `properties`, and others are forbidden",
+                f"no input fits: {name!r} is required, and the schema lets no input have it",
                 f"add {name!r} to `properties`, or correct the name",
             )
 

@@ -1,12 +1,10 @@
 """Which keys are there at each place of a workflow: on every way, on some way, on none."""
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 from tuvl.analysis.flow_graph import ALL, Edge, FlowGraph, Place, flow_graph
 from tuvl.analysis.graph import RouteGraph
-from tuvl.analysis.schema_facts import lists_keys, required_of, takes_others
+from tuvl.analysis.object_keys import ObjectKeys
 from tuvl.analysis.spread import spread
 from tuvl.analysis.steps import mapping, text
 from tuvl.analysis.surroundings import Surroundings
@@ -16,34 +14,12 @@ from tuvl.spec.signals import ERROR
 
 
 @dataclass(frozen=True)
-class InputKeys:
-    """What `spec.input` says of the keys a run begins with."""
-
-    schema: Mapping[str, Any]
-    listed: bool
-    """Whether it names them."""
-    closed: bool
-    """Whether there can be no others."""
-
-    @property
-    def possible(self) -> frozenset[str]:
-        """Keys it names."""
-        return frozenset(mapping(self.schema.get("properties"))) | required_of(self.schema)
-
-
-def input_keys_of(spec: Mapping[str, Any]) -> InputKeys:
-    """Read `spec.input`."""
-    schema = mapping(spec.get("input"))
-    listed = lists_keys(schema)
-    return InputKeys(schema, listed, closed=listed and not takes_others(schema))
-
-
-@dataclass(frozen=True)
 class KeyFlow:
     """The flow of keys through one workflow."""
 
     graph: FlowGraph
-    input: InputKeys
+    input: ObjectKeys
+    """What `spec.input` says of the keys a run begins with."""
     lacking: list[int | None]
     """Place → keys that are missing on some way to it."""
     possible: list[int | None]
@@ -51,7 +27,7 @@ class KeyFlow:
     proven: list[int]
     """Place → keys that it cannot do without."""
     more: int
-    """The key that stands for those that no list names."""
+    """The key that stands for those that steps may write and no list names."""
 
     def lacks(self, place: int, keys: int) -> int:
         """Those of the keys that may be missing when a run comes to a place; none where no run comes."""
@@ -61,9 +37,10 @@ class KeyFlow:
         """Whether no way to the place brings the key, as far as lists tell."""
         return not (self.possible[place] or 0) & key
 
-    def open_at(self, place: int) -> bool:
-        """Whether keys that no list names may be there."""
-        return bool((self.possible[place] or 0) & self.more)
+    def surely_never(self, place: int, name: str) -> bool:
+        """Whether no way to the place can bring the key, unknown input and unknown writes included."""
+        unknown = (self.possible[place] or 0) & self.more
+        return self.never(place, self.graph.keys.bit(name)) and not unknown and not self.input.may_have(name)
 
     @cached_property
     def written(self) -> int:
@@ -94,7 +71,7 @@ def key_flow(routes: RouteGraph, project: Surroundings) -> KeyFlow | None:
     graph = flow_graph(routes, project)
     if not graph.places:
         return None
-    given = input_keys_of(routes.workflow.spec)
+    given = ObjectKeys(mapping(routes.workflow.spec.get("input")))
     keys = graph.keys
     for place in graph.places:
         keys.bits({read.key for read in place.reads})
@@ -102,14 +79,14 @@ def key_flow(routes: RouteGraph, project: Surroundings) -> KeyFlow | None:
     if output:
         keys.bit(output.split(".")[0])
     more = keys.bit("\0more")
-    begins_with = keys.bits(given.possible)
-    surely = keys.bits(required_of(given.schema))
+    begins_with = keys.bits(given.named)
+    surely = keys.bits(given.required)
     everything = (1 << len(keys.names)) - 1
     proven = [0 if place.called else keys.bits(_needed(place)) for place in graph.places]
     lacking = spread(graph, {0: everything & ~surely}, lambda edge, lack: lack & ~_brings(edge, proven))
     possible = spread(
         graph,
-        {0: begins_with | (0 if given.closed else more)},
+        {0: begins_with},
         lambda edge, some: some | edge.maybe | (edge.sure if edge.sure != ALL else 0) | (more if edge.more else 0),
     )
     if lacking is None or possible is None:

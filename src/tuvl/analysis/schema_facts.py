@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from tuvl.analysis.steps import items, mapping, text
+from tuvl.values import KeyPath
 
 _DEEPEST = 24
 
@@ -112,3 +113,24 @@ def takes_others(schema: object) -> bool:
 def required_of(schema: object) -> frozenset[str]:
     """Properties that an object must have."""
     return frozenset(name for name in items(mapping(schema).get("required")) if isinstance(name, str))
+
+
+def pointed(root: object, ref: str) -> tuple[object, KeyPath] | None:
+    """What a `$ref` within a schema leads to, and where; `None` when it leads nowhere."""
+    if ref == "#":
+        return root, ()
+    if not ref.startswith("#/"):
+        return None
+    value: object = root
+    path: list[str | int] = []
+    for part in ref[2:].split("/"):
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+            path.append(name)
+        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+            path.append(int(name))
+        else:
+            return None
+    return value, tuple(path)

@@ -63,13 +63,13 @@ def _judge(read: KeyRead, place: Place, flow: KeyFlow, *, ways_left: int) -> Und
     key = flow.graph.keys.bit(read.key)
     never = flow.never(place.index, key)
     reserved = read.key.startswith("_")
-    if not reserved and not flow.input.listed and not flow.written & key:
+    if not reserved and flow.input.is_silent_on(read.key) and not flow.written & key:
         return None  # the input may bring it, for all that is said of it
-    if read.need == "listed" and (not never or not flow.input.listed or place.called):
+    if read.need == "listed" and (not never or flow.input.is_silent_on(read.key) or place.called):
         return None
     if place.called and (read.key in _AROUND or (never and not _is_body(place, flow))):
         return None  # arguments, and what neither a parameter nor any step supplies, are told elsewhere
-    certain = never and read.need == "always" and flow.input.closed and not flow.open_at(place.index)
+    certain = read.need == "always" and flow.surely_never(place.index, read.key)
     way = flow.way_without(place.index, key) if ways_left > 0 and read.need != "listed" else None
     message = f"step {place.step.id!r} reads {read.key!r} in `{read.field}`, " + _why(read, place, flow, never=never)
     if way:
@@ -89,7 +89,7 @@ def _why(read: KeyRead, place: Place, flow: KeyFlow, *, never: bool) -> str:
         return "which is never there: neither `spec.input` nor a step before it names it"
     if never:
         return "which nothing on the way there writes"
-    if read.key in flow.input.possible and not flow.written & flow.graph.keys.bit(read.key):
+    if read.key in flow.input.named and not flow.written & flow.graph.keys.bit(read.key):
         return "which `spec.input` does not require"
     return "which is not written on every way there"
 
@@ -108,7 +108,7 @@ def _hint(read: KeyRead, place: Place, flow: KeyFlow, *, never: bool, guess: boo
         return f"add it to `required` of `spec.input`, or {spare}"
     if read.key.startswith("_"):
         return f"only a failure sets it; {spare}"
-    if never and flow.input.listed:
+    if never and not flow.input.is_silent_on(read.key):
         return f"write it in an earlier step, name it in `spec.input`, or {spare}"
     return f"write it on that way too, or {spare}"
 
@@ -121,13 +121,13 @@ def missing_outputs(flow: KeyFlow) -> Iterator[UndefinedKey]:
     end = flow.graph.end
     name = output.split(".")[0]
     key = flow.graph.keys.bit(name)
-    if not flow.lacks(end, key) or not (flow.input.listed or flow.written & key):
+    if not flow.lacks(end, key) or (flow.input.is_silent_on(name) and not flow.written & key):
         return
     way = shortest(flow.graph, end, lambda edge: not flow.brings(edge) & key and _goes_on(edge, flow))
     if way is None:
         return
     never = flow.never(end, key)
-    certain = never and flow.input.closed and not flow.open_at(end) and not _answers(flow)
+    certain = flow.surely_never(end, name) and not _answers(flow)
     where = "at no end of the run" if never else "not at every end of the run"
     there = [known for known in flow.graph.keys.listed(flow.possible[end] or 0) if known.isprintable()]
     near = closest(name, there) if never else None

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from tuvl.analysis.exit_writes import response_keys
 from tuvl.analysis.inside import Told, outside_text
 from tuvl.analysis.key_reads import KeyRead, key_reads
+from tuvl.analysis.object_keys import ObjectKeys
 from tuvl.analysis.parameters import tool_uses
 from tuvl.analysis.schema_facts import is_closed, lists_keys
 from tuvl.analysis.signals import BUILT_IN_NODES, outcomes
@@ -180,5 +181,6 @@ def open_inputs(spec: Mapping[str, Any]) -> dict[str, Any] | None:
     """Keys of the input that can hold free text, with their schemas; `None` when `spec.input` names no keys."""
     schema = mapping(spec.get("input"))
     if not lists_keys(schema):
-        return None
+        keys = ObjectKeys(schema)
+        return None if keys.is_open or keys.named else {}
     return {name: part for name, part in mapping(schema.get("properties")).items() if not is_closed(part)}

@@ -6,6 +6,7 @@ it may be. What has the same words is the same; what cannot be decided is called
 
 from dataclasses import field
 
+from tuvl.analysis.schema_facts import pointed
 from tuvl.analysis.steps import items, mapping
 from tuvl.changes.schema_ask import refused
 from tuvl.changes.schema_change import Direction, SchemaChange
@@ -21,7 +22,6 @@ from tuvl.changes.schema_place import (
     item_of,
     listed,
     names_in,
-    pointed,
     refers,
     rest_of,
     takes,

@@ -123,27 +123,6 @@ def names_in(value: object) -> tuple[str, ...]:
     return tuple(name for name in items(value) if isinstance(name, str))
 
 
-def pointed(root: object, ref: str) -> tuple[object, KeyPath] | None:
-    """What a `$ref` within a schema leads to, and where; `None` when it leads nowhere."""
-    if ref == "#":
-        return root, ()
-    if not ref.startswith("#/"):
-        return None
-    value: object = root
-    path: list[str | int] = []
-    for part in ref[2:].split("/"):
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and name in value:
-            value = value[name]
-            path.append(name)
-        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-            value = value[int(name)]
-            path.append(int(name))
-        else:
-            return None
-    return value, tuple(path)
-
-
 def refers(value: object) -> bool:
     """Whether a `$ref` stands anywhere in a value."""
     waiting: list[object] = [value]

@@ -11,11 +11,12 @@ from tuvl.check.rule import Rule, Subject
 class UndefinedKey(Rule):
     """A step reads a context key that is not there: on no way that leads to it, or not on every way.
 
-    A template, a router or a response that finds nothing fails its step. It is an error where `spec.input` forbids
-    other keys and no way brings this one, so that the step can only fail; it is a warning where some way does without
-    it, and the way is shown: steps, and the signals they leave by. Keys are followed exit by exit. A step that fails
-    writes nothing but the engine's `_last_error…` keys, a tool with `writes_context` may or may not be called, and
-    after a node that does not declare its `writes` any key counts as there.
+    A template, a router or a response that finds nothing fails its step. It is an error where no input can hold the key
+    (as with `additionalProperties: false`, read through `$ref`, `allOf` and their like) and no way brings it, so that
+    the step can only fail; it is a warning where some way does without it, and the way is shown: steps, and the signals
+    they leave by. Keys are followed exit by exit. A step that fails writes nothing but the engine's `_last_error…`
+    keys, a tool with `writes_context` may or may not be called, and after a node that does not declare its `writes` any
+    key counts as there.
     """
 
     code = "TV501"
