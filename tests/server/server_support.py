@@ -33,7 +33,7 @@ QUICK = """
 - {id: greet, kind: Functional, runner: set, values: {greeting: "Hello {{ name }}"}}
 """
 GATED = """
-- {id: hold, kind: Functional, runner: gate}
+- {id: hold, kind: Functional, runner: gate, effects: read}
 - {id: done, kind: Functional, runner: set, values: {passed: true}}
 """
 QUESTION = """

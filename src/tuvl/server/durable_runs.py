@@ -122,6 +122,11 @@ class DurableRuns:
         if self._host is not None:
             await self._host.drain(timeout_s)
 
+    def wake_readers(self) -> None:
+        """Let those who watch runs that are left here know that the server closes down."""
+        for log in self._logs.values():
+            log.wake()
+
     async def aclose(self) -> None:
         """Let go of them."""
         for task in self._tasks:
@@ -190,6 +195,10 @@ class DurableRuns:
                 _log.warning("run %s could not be aborted: %s", run_id, redact(str(error)))
 
         self._spawn(abort())
+
+    def log_there_is(self, run_id: str) -> EventLog | None:
+        """Return the events of a run, when there are any here."""
+        return self._logs.get(run_id)
 
     def log_of(self, run_id: str) -> EventLog:
         """Return the events of a run, those to come among them."""

@@ -87,8 +87,7 @@ class EventLog(InlineSink):
         type = str(wire["type"])
         self.ended = type == TERMINAL
         self._entries.append(_Entry(self._count, type, wire, self.written(self._count, wire)))
-        changed, self._changed = self._changed, asyncio.Event()
-        changed.set()
+        self.wake()
 
     def written(self, number: int, wire: JsonObject) -> str:
         """Return an event as it goes out."""
@@ -102,6 +101,11 @@ class EventLog(InlineSink):
         """Return what is kept of the events behind that one."""
         behind = min(self._count - number, len(self._entries))
         return [self._entries[index] for index in range(len(self._entries) - behind, len(self._entries))]
+
+    def wake(self) -> None:
+        """Let every reader that waits look up: the server closes down."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
     async def wait_changed(self, timeout_s: float) -> None:
         """Wait for another event, so many seconds at most."""

@@ -16,11 +16,14 @@ LOOK_S = 1.0
 class OutsideReader:
     """Gives one event, the terminal one, as soon as the record of the run says how it ended."""
 
-    def __init__(self, reading: Reading, run_id: str, reader: Principal, *, clock: Clock) -> None:
+    def __init__(
+        self, reading: Reading, run_id: str, reader: Principal, *, clock: Clock, closing: asyncio.Event
+    ) -> None:
         self._reading = reading
         self._run_id = run_id
         self._reader = reader
         self._clock = clock
+        self._closing = closing
         self.ended = False
 
     async def next(self, timeout_s: float) -> str:
@@ -36,7 +39,7 @@ class OutsideReader:
                 self.ended = True
                 return _terminal(run)
             left = until - self._clock.monotonic()
-            if left <= 0:
+            if left <= 0 or self._closing.is_set():
                 return ""
             await asyncio.sleep(min(LOOK_S, left))
 

@@ -36,6 +36,8 @@ class Services:
     """The parts of one server."""
 
     options: ServerOptions
+    project: ProjectIndex
+    settings: Settings
     catalogue: Catalogue
     engine: Engine
     registry: RunRegistry
@@ -71,6 +73,7 @@ class Services:
             self.live.drain(grace_s=self.options.grace_s, last_s=LAST_S), self.durable.drain(self.options.grace_s)
         )
         self.streams.closing.set()
+        self.durable.wake_readers()
 
     async def aclose(self) -> None:
         """Close connections; the runs have ended by then."""
@@ -123,6 +126,8 @@ def make_services(
     meters.gauge("tuvl_event_streams", "Event streams that are open.", lambda: float(streams.open))
     return Services(
         options=options,
+        project=project,
+        settings=settings,
         catalogue=catalogue,
         engine=engine,
         registry=registry,

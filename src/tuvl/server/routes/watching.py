@@ -21,7 +21,9 @@ async def watched(services: Services, run_id: str, caller: Caller, *, last_id: s
         durable = services.durable.watched(run_id, str(shown["workflow"]), caller.principal)
         return stream(services, durable, last_id=last_id, content=own or caller.has("agent:observe"))
     return EventStream(
-        OutsideReader(services.reading, run_id, caller.principal, clock=services.clock),
+        OutsideReader(
+            services.reading, run_id, caller.principal, clock=services.clock, closing=services.streams.closing
+        ),
         services.streams,
         heartbeat_s=services.options.heartbeat_s,
         patience_s=services.options.client_patience_s,

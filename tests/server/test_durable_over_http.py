@@ -1,0 +1,139 @@
+"""Durable runs over HTTP: kept, answered exactly once, aborted while they wait, gone on with by the next process."""
+
+import asyncio
+
+from tests.server.server_support import QUESTION, events_of, opened, problem, reached, serving, shop
+
+GREETED = {"workflow": "quick", "input": {"name": "Ada"}}
+
+
+def asking(root):
+    project = shop(root)
+    project.workflow(QUESTION, name="asking")
+    return project
+
+
+async def settled(client, run_id: str) -> dict:
+    async with asyncio.timeout(30):
+        while True:
+            async with client.stream("GET", f"/api/runs/{run_id}/events") as stream:
+                await events_of(stream)
+            shown = (await client.get(f"/api/runs/{run_id}")).json()
+            if shown["status"] not in {"queued", "running"}:
+                return shown
+
+
+async def test_durable_runs_are_started_in_every_way(tmp_path):
+    async with serving(shop(tmp_path), durable=True) as server:
+        client = await server.client()
+        waited = await client.post("/api/runs", json={**GREETED, "durable": True})
+        assert (waited.status_code, waited.json()["context"]["greeting"]) == (200, "Hello Ada")
+        detached = await client.post("/api/runs", json={**GREETED, "mode": "detached"})
+        assert detached.status_code == 202
+        assert (await settled(client, detached.json()["run_id"]))["status"] == "completed"
+        async with client.stream("POST", "/api/runs", json={**GREETED, "durable": True, "mode": "stream"}) as stream:
+            types = [event["type"] for event in await events_of(stream)]
+        assert types[0] == "run_started"
+        assert types.count("run_finished") == 1
+        assert types[-1] == "run_finished"
+        metrics = (await client.get("/metrics")).text
+        assert 'tuvl_runs_started_total{durable="true",workflow="quick"} 3.0' in metrics
+
+
+async def test_a_question_is_listed_answered_once_under_a_race_and_the_run_goes_on(tmp_path):
+    async with serving(asking(tmp_path), durable=True) as server:
+        client = await server.client()
+        asked = await client.post("/api/runs", json={"workflow": "asking"})
+        assert (asked.status_code, asked.json()["status"]) == (202, "suspended")
+        run_id = asked.json()["run_id"]
+        (wait,) = (await client.get("/api/waits")).json()["waits"]
+        assert (wait["run_id"], wait["kind"], wait["step"]) == (run_id, "question", "ask")
+        path = f"/api/runs/{run_id}/answer"
+        good = {"digest": wait["digest"], "value": {"refund": True}}
+        problem(await client.post(path, json={**good, "digest": "x"}), 409, "answer-other-question")
+        problem(await client.post(path, json={**good, "value": {"refund": "yes"}}), 422, "answer-invalid")
+        nowhere = await client.post(f"/api/runs/{'0' * 32}/answer", json=good)
+        stranger = await server.client(tenant="b")
+        assert (await stranger.post(path, json=good)).content == nowhere.content
+        assert (await stranger.get("/api/waits")).json() == {"waits": []}
+        people = [await server.client(id=f"person{number}") for number in range(4)]
+        answers = await asyncio.gather(*(person.post(path, json=good) for person in people))
+        assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409]
+        winner = next(answer.json()["by"] for answer in answers if answer.status_code == 200)
+        for answer in answers:
+            if answer.status_code == 409:
+                assert winner in problem(answer, 409, "answer-already-answered")["detail"]
+        shown = await settled(client, run_id)
+        assert (shown["status"], shown["result"]["context"]["heard"]) == ("completed", True)
+        problem(await client.post(path, json=good), 409, "answer-already-answered")
+
+
+async def test_a_run_that_waits_can_be_aborted_and_one_that_has_ended_cannot(tmp_path):
+    async with serving(asking(tmp_path), durable=True) as server:
+        client = await server.client()
+        run_id = (await client.post("/api/runs", json={"workflow": "asking"})).json()["run_id"]
+        stranger = await server.client(tenant="b")
+        problem(await stranger.post(f"/api/runs/{run_id}/abort"), 404, "unknown-run")
+        problem(await stranger.post(f"/api/runs/{run_id}/fork", json={"at": "ask"}), 404, "unknown-run")
+        assert (await client.post(f"/api/runs/{run_id}/abort", json={"message": "no more"})).status_code == 202
+        shown = await settled(client, run_id)
+        assert shown["status"] == "aborted"
+        assert "aborted by ci: no more" in shown["error"]["message"]
+        problem(await client.post(f"/api/runs/{run_id}/abort"), 409, "has-ended")
+
+
+async def test_a_client_that_leaves_ends_its_durable_run_unless_that_was_detached(tmp_path):
+    async with serving(shop(tmp_path), durable=True) as server:
+        client = await server.client()
+        impatient = server.anyone(Authorization=client.headers["authorization"])
+        body = {"workflow": "gated", "input": {"gate": "durable-left"}, "durable": True}
+        task = asyncio.create_task(impatient.post("/api/runs", json=body))
+        await reached("durable-left")
+        (run_id,) = server.services.durable.host.running
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        shown = await settled(client, run_id)
+        assert shown["status"] == "aborted"
+        assert "its client has left" in shown["error"]["message"]
+
+
+async def test_a_durable_run_that_a_server_leaves_is_gone_on_with_by_the_next(tmp_path):
+    async with serving(shop(tmp_path), durable=True, grace_s=0.1) as server:
+        client = await server.client()
+        token = client.headers["authorization"]
+        body = {"workflow": "gated", "input": {"gate": "next"}, "mode": "detached"}
+        run_id = (await client.post("/api/runs", json=body)).json()["run_id"]
+        await reached("next")
+        watched = asyncio.create_task(client.get(f"/api/runs/{run_id}/events"))
+        while not server.services.streams.open:
+            await asyncio.sleep(0)
+        server.stop.set()
+        text = (await watched).text
+        assert "run_finished" not in text, "it has not ended, and nobody says so"
+    opened("next")
+    async with serving(shop(tmp_path), durable=True) as server:
+        client = server.anyone(Authorization=token)
+        shown = await settled(client, run_id)
+        assert shown["status"] == "completed"
+
+
+async def test_one_key_is_one_durable_run(tmp_path):
+    async with serving(shop(tmp_path), durable=True) as server:
+        client = await server.client()
+        body, headers = {**GREETED, "durable": True}, {"Idempotency-Key": "d"}
+        answers = await asyncio.gather(*(client.post("/api/runs", json=body, headers=headers) for _ in range(4)))
+        assert len({answer.json()["run_id"] for answer in answers}) == 1
+        later = await client.post("/api/runs", json={**body, "mode": "detached"}, headers=headers)
+        problem(later, 422, "key-reused")
+        assert len((await client.get("/api/runs")).json()["runs"]) == 1
+
+
+async def test_without_the_extra_durable_runs_are_refused_and_others_are_not(tmp_path):
+    async with serving(asking(tmp_path)) as server:
+        client = await server.client()
+        said = problem(await client.post("/api/runs", json={**GREETED, "durable": True}), 409, "not-runnable")
+        assert "durable" in said["detail"]
+        problem(await client.post("/api/runs", json={"workflow": "asking"}), 409, "not-runnable")
+        assert (await client.get("/api/waits")).json() == {"waits": []}
+        detached = await client.post("/api/runs", json={**GREETED, "mode": "detached"})
+        assert detached.status_code == 202
