@@ -137,8 +137,13 @@ class Liveness:
         return self._session.execute(sa.text(statement), values).scalar()
 
     def _key(self, executor: str) -> int:
-        told = hashlib.sha256(f"{self._schema}/{executor}".encode()).digest()
-        return int.from_bytes(told[:8], "big", signed=True)
+        return key_of(self._schema, executor)
+
+
+def key_of(schema: str, executor: str) -> int:
+    """Return the key of the advisory lock that a process holds."""
+    told = hashlib.sha256(f"{schema}/{executor}".encode()).digest()
+    return int.from_bytes(told[:8], "big", signed=True)
 
 
 class _Taken(Exception):

@@ -12,12 +12,13 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient
 from dbos._context import get_local_dbos_context
 from dbos._dbos import _get_dbos_instance
-from dbos._error import DBOSWorkflowConflictIDError
+from dbos._error import DBOSUnexpectedStepError, DBOSWorkflowConflictIDError
 from dbos._queue import Queue
 from dbos._serialization import DBOSPortableJSONSerializer
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, _config, _found, _without_pickle
+from tuvl.durable.faults import RecordFailed
 from tuvl.durable.shared_state import SharedState
 from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING
 from tuvl.journal import Lost
@@ -44,10 +45,23 @@ class OwnedRows(DbosRows):
 
     async def put(self, name: str, row: JsonObject) -> None:
         """Keep a row; raises `Lost` when another process has the run by now."""
+        reserved, self._next = self._next, DBOS.reserve_step()
+        written = False
+
+        def write() -> JsonObject:
+            nonlocal written
+            written = True
+            return row
+
         try:
-            await super().put(name, row)
-        except DBOSWorkflowConflictIDError:
+            await reserved.run_async({"name": name}, write)
+        except (DBOSWorkflowConflictIDError, DBOSUnexpectedStepError):
             raise Lost from None
+        except sa.exc.SQLAlchemyError as error:
+            raise RecordFailed(type(getattr(error, "orig", None) or error).__name__) from error
+        if not written:
+            # DBOS takes a row that is there already for this one, and asks nobody whose it is.
+            raise Lost
 
 
 Body = Callable[[str, JsonObject, OwnedRows, Mapping[str, JsonObject]], Awaitable[JsonObject]]

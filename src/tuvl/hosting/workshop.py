@@ -66,7 +66,7 @@ class _LentRegistry:
         """Leave it open."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Prepared:
     """One definition of a workflow, ready to run."""
 
