@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_support import TIMEOUT_S, command, environment, project, result, tuvl, write
+from tests.cli.cli_support import TIMEOUT_S, command, environment, fresh_tuvl, project, result, write
 
 STUBBORN = '''\
 """Nodes that do not stop when they are told to."""
@@ -151,7 +151,7 @@ def here(tmp_path: Path) -> Path:
 def test_guest_that_swallows_its_cancellation_costs_neither_the_result_nor_the_end_of_the_process(
     here: Path, argv: tuple[str, ...], code: int, status: str
 ) -> None:
-    done = tuvl("run", *argv, cwd=here)
+    done = fresh_tuvl("run", *argv, cwd=here)
     assert (done.returncode, result(done)["status"]) == (code, status), done.stderr
     assert "Traceback" not in done.stderr
     if argv[0] != "pool":
@@ -195,7 +195,7 @@ def begun(folder: Path, *argv: str) -> subprocess.Popen[bytes]:
 
 
 def test_what_nodes_and_their_subprocesses_print_goes_to_stderr_and_stdout_has_the_document_alone(here: Path) -> None:
-    done = tuvl("run", "loud", cwd=here)
+    done = fresh_tuvl("run", "loud", cwd=here)
     assert (done.returncode, result(done)["context"]) == (0, {"said": True})
     for said in ("at import", "printed", "kept", "written", "echoed", "from C"):
         assert said in done.stderr
@@ -392,7 +392,7 @@ def test_fifo_named_as_output_gets_the_document_and_stays_a_fifo(here: Path, way
     got: list[str] = []
     reader = threading.Thread(target=lambda: got.append(pipe.read_text(encoding="utf-8")), daemon=True)
     reader.start()
-    done = tuvl(*ARGV[way], "pipe", cwd=here)
+    done = fresh_tuvl(*ARGV[way], "pipe", cwd=here)
     reader.join(TIMEOUT_S)
     assert "Traceback" not in done.stderr
     assert HOLDS[way] in got[0]
@@ -403,7 +403,7 @@ def test_fifo_named_as_output_gets_the_document_and_stays_a_fifo(here: Path, way
 def test_link_named_as_output_stays_a_link_and_its_target_gets_the_document(here: Path, way: str) -> None:
     write(here, {"bad.yaml": BAD, "real/target.txt": "old"})
     (here / "link").symlink_to("real/target.txt")
-    tuvl(*ARGV[way], "link", cwd=here)
+    fresh_tuvl(*ARGV[way], "link", cwd=here)
     assert (here / "link").is_symlink()
     assert HOLDS[way] in (here / "real/target.txt").read_text(encoding="utf-8")
     assert [path.name for path in (here / "real").iterdir()] == ["target.txt"]
@@ -422,7 +422,7 @@ def test_device_named_as_output_gets_the_document_and_stays_a_device(here: Path,
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     device = os.ttyname(theirs)
-    done = tuvl(*ARGV[way], device, cwd=here)
+    done = fresh_tuvl(*ARGV[way], device, cwd=here)
     reader.join(TIMEOUT_S)
     assert "Traceback" not in done.stderr
     assert HOLDS[way].encode() in got
