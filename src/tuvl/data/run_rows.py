@@ -140,6 +140,8 @@ class RunFilter:
     status: str | None = None
     principal: str | None = None
     conversation: str | None = None
+    before: tuple[datetime, str] | None = None
+    """Beginning and id of a run: only those behind it in the list, which is how a list goes on."""
     limit: int = 50
 
 

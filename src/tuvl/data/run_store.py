@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, Table, func, insert, literal, or_, select, text, true, update
+from sqlalchemy import ColumnElement, Row, Select, Table, and_, func, insert, literal, or_, select, text, true, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -253,6 +253,9 @@ class RunStore:
         ):
             if wanted is not None:
                 query = query.where(column == wanted)
+        if asked.before is not None:
+            at, id = asked.before
+            query = query.where(or_(runs.c.started_at < at, and_(runs.c.started_at == at, runs.c.run_id > id)))
         if asked.conversation is not None:
             inside = select(messages.c.run_id).where(messages.c.conversation == asked.conversation)
             query = query.where(runs.c.run_id.in_(inside))

@@ -27,6 +27,10 @@ RESERVED = (
 """Paths of the server itself, which no trigger may take; what is below them is the server's, too."""
 
 
+PAGES = ("/runs", "/waiting", "/assets", "/login", "/logout")
+"""Paths of pages, where a browser shows who is there by its session; no trigger may take them either."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
     """Where a request starts a workflow."""
@@ -133,7 +137,7 @@ def _offered(name: str, document: Document, engine: Engine) -> Offered:
     data = mapping(document.data)
     described = mapping(data.get("metadata")).get("description")
     trigger = _trigger(mapping(mapping(data.get("spec")).get("trigger")))
-    if trigger is not None and is_reserved(trigger.path):
+    if trigger is not None and (is_reserved(trigger.path) or _is_page(trigger.path)):
         raise ConfigError(
             f"{document.file}: the path {trigger.path!r} of the trigger is one of the server itself; change it"
         )
@@ -149,6 +153,10 @@ def _offered(name: str, document: Document, engine: Engine) -> Offered:
 def is_reserved(path: str) -> bool:
     """Whether a path belongs to the server."""
     return any(path == own or path.startswith(f"{own}/") for own in RESERVED)
+
+
+def _is_page(path: str) -> bool:
+    return path == "/" or any(path == own or path.startswith(f"{own}/") for own in PAGES)
 
 
 def _trigger(given: Mapping[str, object]) -> Trigger | None:
