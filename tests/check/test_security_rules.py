@@ -364,3 +364,87 @@ def test_model_under_a_name_that_moves(tmp_path: Path, model: str, count: int) -
 def test_write_that_may_be_made_twice(tmp_path: Path, step: str, head: str, count: int) -> None:
     steps = f'- {{ id: c, kind: APICall, http: {{ url: "https://a.example/", {step} }} }}'
     assert len(messages(check(tmp_path, workflow(steps, head)), "TV705")) == count
+
+
+class TestPublicTrigger:
+    OPEN = "trigger: { path: /api/w, method: POST, public: true }"
+    SET = "kind: Functional, runner: set, values: { x: 1 }"
+    ASKS = f"{SET}, auth: {{ required_scope: pay }}"
+    CHILD = "kind: Workflow\nmetadata: { name: child%s }\nspec:\n  steps:\n    - { id: in, %s }\n"
+    RECORDS = """\
+kind: ModelDefinition
+metadata: { name: Order }
+spec:
+  tablename: orders
+  fields: [{ name: id, type: string, primary_key: true }]
+  access: { read_groups: [desk], write_scope: pay }
+"""
+    ROUTER = "{ id: r, kind: Router, match: { field: a }, routes: { x: s, default: END } }"
+
+    def found(self, tmp_path: Path, steps: str, head: str = OPEN, **files: str) -> list[tuple[str, str]]:
+        written = {name.replace("_", "/") + ".yaml": content for name, content in files.items()}
+        report = check(tmp_path, workflow(steps, head) | written)
+        return [(str(one.severity), one.path) for one in of(report, "TV708")]
+
+    def test_step_that_every_call_comes_to_is_an_error(self, tmp_path: Path) -> None:
+        steps = f"- {{ id: first, {self.SET} }}\n- {{ id: s, {self.ASKS} }}"
+        assert self.found(tmp_path, steps) == [("error", "spec.steps[1].auth.required_scope")]
+
+    def test_step_that_some_calls_come_to_is_a_warning(self, tmp_path: Path) -> None:
+        steps = f"- {self.ROUTER}\n- {{ id: s, {self.ASKS} }}"
+        assert self.found(tmp_path, steps) == [("warning", "spec.steps[1].auth.required_scope")]
+
+    @pytest.mark.parametrize("head", ["", "trigger: { path: /api/w, method: POST }"])
+    def test_nothing_is_said_of_a_trigger_that_is_not_public(self, tmp_path: Path, head: str) -> None:
+        assert self.found(tmp_path, f"- {{ id: s, {self.ASKS} }}", head) == []
+
+    def test_routed_error_says_what_a_call_without_the_right_comes_to(self, tmp_path: Path) -> None:
+        assert self.found(tmp_path, f"- {{ id: s, {self.ASKS}, routes: {{ error: END }} }}") == []
+
+    def test_question_to_a_person_asks_who_answers_and_not_the_caller(self, tmp_path: Path) -> None:
+        ask = "kind: HumanInTheLoop, ui: { title: t }, human_feedback: [{ name: a }], auth: { required_group: leads }"
+        assert self.found(tmp_path, f"- {{ id: s, {ask} }}") == []
+
+    def test_tool_that_asks_for_a_right_is_a_warning(self, tmp_path: Path) -> None:
+        steps = f"""
+            - id: work
+              kind: Agent
+              mode: autonomous
+              agent: {{ model: own/x, steering: Work., tools: [{{ ref: s, description: Sets. }}] }}
+            - {{ id: s, {self.ASKS} }}
+        """
+        assert self.found(tmp_path, steps) == [("warning", "spec.steps[1].auth.required_scope")]
+
+    @pytest.mark.parametrize(
+        ("operation", "said"), [("list", "access.read_groups"), ("create, payload: { id: a }", "access.write_scope")]
+    )
+    def test_rights_of_a_data_model_are_asked_by_what_is_done_to_it(
+        self, tmp_path: Path, operation: str, said: str
+    ) -> None:
+        steps = f"- {{ id: s, kind: ModelOp, model: Order, operation: {operation} }}"
+        files = workflow(steps, f"{self.OPEN}\ncontext: Order") | {"models/order.yaml": self.RECORDS}
+        report = check(tmp_path, files)
+        assert [(str(one.severity), one.path) for one in of(report, "TV708")] == [("error", "spec.steps[0].model")]
+        assert f"`{said}` of data model 'Order'" in messages(report, "TV708")[0]
+
+    def test_delete_right_that_nobody_asks_for_is_no_finding(self, tmp_path: Path) -> None:
+        steps = "- { id: s, kind: ModelOp, model: Order, operation: delete, record_id: a }"
+        assert self.found(tmp_path, steps, f"{self.OPEN}\ncontext: Order", models_order=self.RECORDS) == []
+
+    @pytest.mark.parametrize(
+        ("head", "inner", "weight"),
+        [
+            (", required_group: desk", SET, ["error"]),
+            ("", ASKS, ["error"]),
+            ("", f"{ASKS}, routes: {{ error: END }}", []),
+            ("", SET, []),
+            ("", "kind: Workflow, workflow: child, input: {}", []),
+        ],
+        ids=["the workflow", "its step", "a routed step", "nothing", "itself"],
+    )
+    def test_rights_of_a_called_workflow_are_those_of_the_step(
+        self, tmp_path: Path, head: str, inner: str, weight: list[str]
+    ) -> None:
+        steps = "- { id: s, kind: Workflow, workflow: child, input: {} }"
+        found = self.found(tmp_path, steps, workflows_child=self.CHILD % (head, inner))
+        assert found == [(each, "spec.steps[0].workflow") for each in weight]

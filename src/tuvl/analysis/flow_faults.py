@@ -7,8 +7,8 @@ from tuvl.analysis.fault import Fault, coded
 from tuvl.analysis.graph import RouteGraph
 from tuvl.analysis.input_use import input_mismatches
 from tuvl.analysis.key_flow import KeyFlow, key_flow
+from tuvl.analysis.public_rights import public_rights
 from tuvl.analysis.reserved_keys import reserved_keys
-from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.taint import taint_of
 from tuvl.analysis.undefined_keys import missing_outputs, undefined_keys
@@ -19,7 +19,7 @@ def flow_faults(routes: RouteGraph, project: Surroundings) -> Iterator[Fault]:
     """Everything of the families data flow and security that is an error, secrets in the clear aside, by its code."""
     workflow = routes.workflow
     yield from coded("TV504", reserved_keys(workflow, project))
-    yield from coded("TV708", public_rights(workflow))
+    yield from coded("TV708", public_rights(routes, project, certain=True))
     for step in workflow.steps:
         yield from coded("TV703", templated_hosts(step, project))
     flow = key_flow(routes, project)
@@ -36,20 +36,3 @@ def _of_keys(flow: KeyFlow, project: Surroundings) -> Iterator[Fault]:
     taint = taint_of(flow, project)
     if taint is not None:
         yield from coded("TV710", untrusted_instructions(taint, certain=True))
-
-
-def public_rights(workflow: WorkflowView) -> Iterator[Fault]:
-    """A trigger that takes calls without a token, on a workflow that asks its caller for rights."""
-    if mapping(workflow.spec.get("trigger")).get("public") is not True:
-        return
-    wanted = [
-        name
-        for name in ("required_scope", "required_group")
-        if mapping(workflow.data.get("metadata")).get(name) is not None
-    ]
-    if wanted:
-        yield Fault(
-            ("spec", "trigger", "public"),
-            f"the trigger is public, but `metadata.{wanted[0]}` asks for a right that nobody without a token has",
-            f"remove `public: true`, or `{wanted[0]}`",
-        )
