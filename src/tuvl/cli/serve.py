@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -47,9 +48,26 @@ def serve_command(options: ServeOptions) -> int:
     root = find_root(Path.cwd()) if options.project is None else Path(options.project)
     if not root.is_dir():
         raise UsageError(f"--project names {options.project!r}, which is no folder")
+    _check(options)
     settings = load_settings()
     with stdout_set_aside(), observing(settings, environment(), _Stderr(), pretty=False) as observed:
         return asyncio.run(_serve(options, ProjectIndex(root), settings, observed))
+
+
+def _check(options: ServeOptions) -> None:
+    """Refuse addresses that cannot be ones; raises `UsageError`."""
+    for name in options.allow_hosts:
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"--allow-host takes a name such as agents.example.com, without scheme and port, not {name!r}"
+            )
+    if options.public_url is not None and not _URL.fullmatch(options.public_url):
+        given = repr(options.public_url)
+        raise UsageError(f"--public-url takes a URL without a path, e.g. https://agents.example.com, not {given}")
+
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:]+")
+_URL = re.compile(r"https?://([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:]+\])(:\d{1,5})?/?")
 
 
 class _Stderr:

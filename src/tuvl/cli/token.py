@@ -53,6 +53,8 @@ class TokenCommand:
     def create(self, options: TokenOptions) -> int:
         """Make a token and print it, this once."""
         _check_scopes(options.scopes)
+        if not options.principal or not options.principal.isprintable():
+            raise UsageError("--principal takes the id of whoever the token is for")
         now, made = datetime.now(UTC), new_token()
         row = TokenRow(
             id=made.id,

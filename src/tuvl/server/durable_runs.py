@@ -142,7 +142,8 @@ class DurableRuns:
 
     def has(self, run_id: str) -> bool:
         """Whether there are, or will be, events of a run in this process."""
-        return run_id in self._logs or run_id in self.host.running
+        log = self._logs.get(run_id)
+        return (log is not None and not log.ended) or run_id in self.host.running
 
     def watched(self, run_id: str, workflow: str, by: Principal) -> DurableRun:
         """Return a run for a client that watches it and may leave."""
@@ -161,7 +162,7 @@ class DurableRuns:
         except AnswerRefused as refused:
             kind = f"answer-{refused.refusal.replace('_', '-')}"
             raise Problem(_REFUSED.get(refused.refusal, 409), kind, str(refused)) from None
-        self._forget_ended(run_id)
+        self._begun(run_id)
         return answered
 
     async def abort(self, run_id: str, reason: str, by: Principal) -> None:
@@ -173,7 +174,7 @@ class DurableRuns:
             raise unknown_run(run_id) from None
         except UsageError as error:
             raise Problem(409, "has-ended", str(error)) from None
-        self._forget_ended(run_id)
+        self._begun(run_id)
 
     async def fork(self, run_id: str, at: str, by: Principal) -> str:
         """Start a run with the record of another one up to a step, and return its id; raises `Problem`."""
@@ -211,15 +212,11 @@ class DurableRuns:
         return log
 
     def _begun(self, run_id: str) -> EventLog:
-        """Return where the events of a run go that begins, or goes on, in this process."""
-        self._forget_ended(run_id)
-        return self.log_of(run_id)
-
-    def _forget_ended(self, run_id: str) -> None:
-        """Make room for what comes after an end that was none: the run had been suspended."""
+        """Return where the events of a run go that begins, or goes on after an end that was none."""
         log = self._logs.get(run_id)
         if log is not None and log.ended:
             del self._logs[run_id]
+        return self.log_of(run_id)
 
     def _spawn(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.create_task(work)
@@ -240,7 +237,7 @@ class DurableRuns:
     async def _status(self, run_id: str) -> str | None:
         """Return how a run ended; `None` while it goes on, and when that cannot be told."""
         try:
-            status = (await self._reading.run(run_id, Principal()))["status"]
+            document = await self.host.result(run_id)
         except (TuvlError, Problem):
             return None
-        return None if status in {"queued", "running"} else str(status)
+        return None if document is None else str(document["status"])

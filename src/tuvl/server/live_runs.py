@@ -26,7 +26,7 @@ REMEMBERED = 200
 _log = logging.getLogger("tuvl.server")
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True)
 class LiveRun:
     """A run of this process, while it goes on and for a while after."""
 

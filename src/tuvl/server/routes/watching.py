@@ -16,7 +16,7 @@ async def watched(services: Services, run_id: str, caller: Caller, *, last_id: s
         own = (run.principal.tenant, run.principal.id) == caller.key
         return stream(services, run, last_id=last_id, content=own or caller.has("agent:observe"))
     shown = await services.reading.run(run_id, caller.principal)
-    if shown["status"] in {"queued", "running"} and services.durable.there and services.durable.has(run_id):
+    if services.durable.there and services.durable.has(run_id):
         own = (shown["tenant"], shown["principal"]) == caller.key
         durable = services.durable.watched(run_id, str(shown["workflow"]), caller.principal)
         return stream(services, durable, last_id=last_id, content=own or caller.has("agent:observe"))
