@@ -1,7 +1,6 @@
 """The example project from end to end: its files, its shop, and the command line, without a network."""
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ import pytest
 
 from demo.run_demo import TICKETS, Ticket, moved, seen_in
 from demo.shop_service import ShopServer
+from tests.cli.cli_support import tuvl
 from tests.example.project import ROOT, copy_example, open_shop
 
 TUVL = Path(sys.executable).with_name("tuvl")
@@ -28,18 +28,7 @@ class Desk:
     shop: ShopServer
 
     def tuvl(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("TUVL_")}
-        return subprocess.run(
-            [TUVL, *arguments],
-            cwd=self.folder,
-            env=environ | {"PYTHONIOENCODING": "utf-8"},
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=100,
-            check=False,
-        )
+        return tuvl(*arguments, cwd=self.folder, stdin=stdin)
 
     def run(self, ticket: dict[str, str], *flags: str) -> tuple[int, dict]:
         answer = self.tuvl("run", WORKFLOW, "--input", "-", *flags, stdin=json.dumps(ticket))
