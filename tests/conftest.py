@@ -27,6 +27,11 @@ def pytest_xdist_auto_num_workers() -> int:
     return cores + 1
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the examples of the pages, which take longest: at the end, all other processes would wait for them."""
+    items.sort(key=lambda item: item.path.name != "test_docs.py")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def no_reports_of_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep reports of `tuvl validate` apart from those of whoever runs the tests."""
