@@ -3,7 +3,6 @@
 import asyncio
 import getpass
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,6 +17,7 @@ from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.cli.resume_hosted import GoingOn, Said, go_on_hosted
 from tuvl.cli.running import Interrupts, run_to_end
 from tuvl.cli.streams import stdout_set_aside
+from tuvl.clock import SystemClock
 from tuvl.control import RunControl
 from tuvl.data.run_records import StoreAccess
 from tuvl.dataclass import dataclass
@@ -208,7 +208,7 @@ def _answers(options: ResumeOptions, root: Path, settings: Settings) -> tuple[An
     by = getpass.getuser() if options.principal is None else who.id
     value = _value(options, str(error.get("type")), dict(mapping(detail.get("asked"))), who)
     answer = Answer(
-        wait=str(detail.get("wait")), digest=str(detail.get("digest")), by=by, at=datetime.now(UTC), value=value
+        wait=str(detail.get("wait")), digest=str(detail.get("digest")), by=by, at=SystemClock().now(), value=value
     )
     return (answer,)
 

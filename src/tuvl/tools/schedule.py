@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
+from tuvl.journal import Suspended
+
 Result = TypeVar("Result")
 
 
@@ -13,34 +15,43 @@ async def run_in_order(
     """Run jobs, at most `limit` at once, and hand each result to `accept`, in the order of the jobs.
 
     When a job raises, or `accept` does, the jobs still running are cancelled and waited for before the error passes
-    on; of several jobs that raised, the first in order is the one that is heard.
+    on; of several jobs that raised, the first in order is the one that is heard. Where a job waits for a person, those
+    still running come to their end first: an effect that was cut off would be one that nobody knows the outcome of.
     """
     if limit == 1 or len(jobs) == 1:
         for job in jobs:
             await accept(await job())
         return
     slots = asyncio.Semaphore(limit)
+    running: set[asyncio.Task[object]] = set()
 
     async def run(job: Callable[[], Awaitable[Result]]) -> Result:
         await slots.acquire()
+        task = asyncio.current_task()
+        assert task is not None
+        running.add(task)
         result = await job()
         slots.release()  # not after a failure: nothing new begins then
         return result
 
-    tasks = [asyncio.ensure_future(run(job)) for job in jobs]
+    tasks = [asyncio.create_task(run(job)) for job in jobs]
     try:
         await _accept_in_order(tasks, accept)
+    except Suspended:
+        for task in tasks:
+            if task not in running:
+                task.cancel()  # it has not begun, and goes on from the record later
+        await asyncio.wait(tasks)
+        raise
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _accept_in_order(
-    tasks: Sequence[asyncio.Future[Result]], accept: Callable[[Result], Awaitable[None]]
-) -> None:
+async def _accept_in_order(tasks: Sequence[asyncio.Task[Result]], accept: Callable[[Result], Awaitable[None]]) -> None:
     accepted = 0
-    running: set[asyncio.Future[Result]] = set(tasks)
+    running: set[asyncio.Task[Result]] = set(tasks)
     while accepted < len(tasks):
         if running:
             _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
