@@ -149,6 +149,8 @@ class Counting(http.server.BaseHTTPRequestHandler):
     keys: dict[str, set[str]]
     meanwhile: dict[str, Callable[[], object]]
     """What is done before a path is answered; the path is counted by then."""
+    failing: Counter[str]
+    """How often a path is still answered with 503."""
 
     def do_GET(self) -> None:
         self._answer()
@@ -162,7 +164,8 @@ class Counting(http.server.BaseHTTPRequestHandler):
         self.keys.setdefault(self.path, set()).add(self.headers.get("idempotency-key") or "")
         self.meanwhile.get(self.path, lambda: None)()
         body = json.dumps({"ok": True}).encode()
-        self.send_response(200)
+        self.failing[self.path] -= 1
+        self.send_response(503 if self.failing[self.path] >= 0 else 200)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -179,7 +182,7 @@ def counting() -> Iterator[tuple[int, type[Counting]]]:
     class Handler(Counting):
         """One of its own for each server: what is counted belongs to the class."""
 
-    Handler.counts, Handler.keys, Handler.meanwhile = Counter(), {}, {}
+    Handler.counts, Handler.keys, Handler.meanwhile, Handler.failing = Counter(), {}, {}, Counter()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
