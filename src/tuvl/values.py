@@ -22,6 +22,10 @@ MAX_DEPTH = 64
 _MAX_INT_BITS = 13_288
 """Bits of a number of 4,000 digits: Python refuses to write one of more than 4,300 as text."""
 
+# Made once: `json.dumps` makes an encoder for each value.
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
 
 class NotJsonError(ValueError):
     """A value that has no JSON form: a cycle, a too deep nesting, an unknown type; the message names the place."""
@@ -147,7 +151,7 @@ def _text_of_bytes(value: bytes) -> str:
 
 def dump_json(value: JsonValue) -> str:
     """Write a JSON value as compact text, non-ASCII kept as it is."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _COMPACT.encode(value)
 
 
 def json_size(value: JsonValue) -> int:
@@ -157,7 +161,7 @@ def json_size(value: JsonValue) -> int:
 
 def canonical(value: JsonValue) -> str:
     """One text for equal JSON values: keys sorted, and 1 told from 1.0."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return _CANONICAL.encode(value)
 
 
 def truncate(text: str, max_chars: int, max_bytes: int | None = None) -> tuple[str, bool]:

@@ -47,7 +47,7 @@ def next_move(reply: ModelReply, used_ids: set[str]) -> NextMove:
         return Finish(message=message, text=message.content or "")
     requested = tuple(_request(call, used_ids) for call in message.tool_calls)
     history = tuple(
-        replace(made, id=call.id, name=call.name, arguments=call.arguments.history)
+        ToolCall(id=call.id, name=call.name, arguments=call.arguments.history, provider=made.provider)
         for made, call in zip(message.tool_calls, requested, strict=True)
     )
     return CallTools(message=replace(message, tool_calls=history), calls=requested)

@@ -1,7 +1,7 @@
 """Where hooks meet the engine: around each step, at the end of a run, and the notifications they send."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from tuvl.engine.record import RunRecord
 from tuvl.engine.result import Status
@@ -20,17 +20,24 @@ _CUT_OFF = StepResult(
 Ended = Callable[[StepResult], StepResult]
 
 
-@contextmanager
-def observed(hooks: HookEmitter | None, scope: StepScope) -> Iterator[Ended]:
+def _unchanged(result: StepResult) -> StepResult:
+    return result
+
+
+_UNOBSERVED = nullcontext(_unchanged)
+
+
+def observed(hooks: HookEmitter | None, scope: StepScope) -> AbstractContextManager[Ended]:
     """Fire a step's hooks around a block; the block says how the step ended by passing the result through.
 
     A step that fails, or is cut off, fires `after_step` too, and then `on_error`. An agent fires `on_stop` once.
     """
-    step = scope.step
-    if hooks is None or not step.hooks:
-        yield _unchanged
-        return
-    result = _CUT_OFF
+    return _UNOBSERVED if hooks is None or not scope.step.hooks else _observed(hooks, scope)
+
+
+@contextmanager
+def _observed(hooks: HookEmitter, scope: StepScope) -> Iterator[Ended]:
+    step, result = scope.step, _CUT_OFF
 
     def ended(given: StepResult) -> StepResult:
         nonlocal result
@@ -77,7 +84,3 @@ async def run_stopped(hooks: HookEmitter, plan: ExecutionPlan, record: RunRecord
         ),
     )
     await hooks.settle()
-
-
-def _unchanged(result: StepResult) -> StepResult:
-    return result

@@ -4,7 +4,7 @@ from dataclasses import field, replace
 
 from tuvl.dataclass import dataclass
 from tuvl.llm.messages import Message, ModelReply, ModelRequest, Price, Usage
-from tuvl.llm.reported import read_count, read_dollars, usage_of
+from tuvl.llm.reported import is_exact, read_count, read_dollars, usage_of
 
 CHARACTERS_PER_TOKEN = 4
 """Rule of thumb for an estimate, when the provider reports no usage: nothing is downloaded for it."""
@@ -110,8 +110,8 @@ class Meter:
 
 def sane_usage(usage: Usage | None) -> Usage | None:
     """Return usage that can be counted, whoever made it; `None` when it says nothing."""
-    if usage is None:
-        return None
+    if usage is None or is_exact(usage):
+        return usage
     sane = usage_of(
         read_count(usage.input_tokens),
         read_count(usage.output_tokens),

@@ -63,6 +63,21 @@ def usage_of(
     )
 
 
+def is_exact(usage: Usage) -> bool:
+    """Whether usage says what was used in whole numbers that fit each other, so that nothing is left to read."""
+    counts = (usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.cached_input_tokens)
+    cost = usage.cost_usd
+    return (
+        all(map(_is_whole, counts))
+        and 0 < usage.total_tokens >= usage.input_tokens + usage.output_tokens
+        and (cost is None or (type(cost) is float and 0 <= cost <= MOST_TOKENS))
+    )
+
+
+def _is_whole(count: object) -> bool:
+    return type(count) is int and 0 <= count <= MOST_TOKENS
+
+
 def read_dollars(value: object) -> float | None:
     """Read a reported cost; `None` for what is no amount of money."""
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -74,7 +74,7 @@ def _read(raw: JsonValue) -> Mapping[str, JsonValue]:
 
 def _parse(text: str) -> JsonValue:
     try:
-        return cast(JsonValue, json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique))
+        return cast(JsonValue, _DECODER.decode(text))
     except _Unreadable:
         raise
     except RecursionError:
@@ -95,6 +95,9 @@ def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
     return values
 
 
+_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unique)
+
+
 def _kind(value: object) -> str:
     if value is None:
         return "null"
@@ -104,10 +107,11 @@ def _kind(value: object) -> str:
 
 def check_arguments(values: JsonObject, schema: ValueSchema, mode: ArgValidation) -> tuple[JsonObject, str | None]:
     """Check arguments against the tool's schema; returns them, decoded or coerced, and the problem, if any."""
-    reserved = sorted(name for name in values if name.startswith("_"))
+    reserved = sorted([name for name in values if name.startswith("_")])
+    problems: list[str] = []
     if mode != "none" and not schema.is_valid(values):
         values = cast(JsonObject, _fitted(values, schema.schema, coerce=mode == "lenient"))
-    problems = [str(violation) for violation in schema.violations(values)] if mode != "none" else []
+        problems = [str(violation) for violation in schema.violations(values)]
     problems += [f"the name of argument {name[:64]!r} is reserved: it starts with '_'" for name in reserved]
     return values, "; ".join(problems) or None
 

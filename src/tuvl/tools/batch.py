@@ -19,20 +19,22 @@ class _Call:
 
 
 class CallBatch:
-    """Keeps which calls of a reply are over: answered, refused or failed."""
+    """Keeps which calls of a reply are over: answered, refused or failed. For the last one nobody waits."""
 
     def __init__(self, size: int) -> None:
-        self._calls = tuple(_Call() for _ in range(size))
+        self._size = size
+        self._calls = tuple(_Call() for _ in range(size - 1))
 
     def finished(self, index: int) -> None:
         """Note that a call is over, whatever came of it."""
-        self._calls[index].on_loop.set()
-        self._calls[index].in_thread.set()
+        for call in self._calls[index : index + 1]:
+            call.on_loop.set()
+            call.in_thread.set()
 
     @contextmanager
     def running(self, index: int) -> Iterator[None]:
         """Let the code in the block see its place among the calls; at its end the call is over."""
-        token = _place.set(Place(index=index, size=len(self._calls), before=self._calls[:index]))
+        token = _place.set(Place(index=index, size=self._size, before=self._calls[:index]))
         try:
             yield
         finally:
