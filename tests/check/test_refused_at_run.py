@@ -147,3 +147,54 @@ async def test_tools_of_other_effects_are_not_asked_about(tmp_path: Path) -> Non
     step = {"id": "a", "kind": "Agent", "mode": "autonomous", "agent": block}
     made.workflow(f"- {json.dumps(step)}\n{LOOK[:-2]}, effects: read }}")
     assert (await made.run()).context["x"] == 1
+
+
+BASES = {
+    "no scheme": ("models.example/v1", "is not an http(s) URL"),
+    "another scheme": ("ftp://models.example/v1", "is not an http(s) URL"),
+    "a file": ("file:///etc/hosts", "is not an http(s) URL"),
+    "no host": ("https:///v1", "names no host"),
+    "only a port": ("http://:8080/v1", "names no host"),
+    "a word for a port": ("http://models.example:eighty/v1", "a host or a port that is none"),
+    "an unclosed address": ("http://[::1/v1", "a host or a port that is none"),
+    "a space": ("https://models example/v1", "has white space in it"),
+    "a line break": ("https://models.example/v1\\nX: y", "has white space in it"),
+    "a password": ("https://me:secret@models.example/v1", "holds a user name or a password"),
+    "a query": ("https://models.example/v1?key=1", "has a query or a fragment"),
+    "a fragment": ("https://models.example/v1#top", "has a query or a fragment"),
+    "another scheme before a variable": ("ws://${HOST}/v1", "is not an http(s) URL"),
+    "a variable as a password": ("https://me:${KEY}@models.example/v1", "holds a user name or a password"),
+}
+GOOD_BASES = [
+    "https://models.example/v1",
+    "http://127.0.0.1:8080/v1",
+    "HTTP://[::1]:8080",
+    "  https://models.example  ",
+    "${BASE}",
+    "${BASE:}",
+    "http${S}://models.example",
+    "https://${HOST}:${PORT}/v1",
+    "https://${REGION:eu}.models.example/${PATH}",
+]
+
+
+def preset_at(base: str) -> dict[str, str]:
+    preset = (
+        f'kind: AgentModel\nmetadata: {{ name: small }}\nspec: {{ provider: openai, model: m, api_base: "{base}" }}\n'
+    )
+    return {**project(agent()), "llms/small.yaml": preset}
+
+
+@pytest.mark.parametrize(("base", "said"), BASES.values(), ids=BASES)
+def test_base_that_is_no_url_is_told_before_a_run_and_refused_by_it(tmp_path: Path, base: str, said: str) -> None:
+    (found,) = of(check(tmp_path, preset_at(base)), "TV220")
+    assert said in found.message
+    assert (found.path, found.severity) == ("spec.api_base", Severity.ERROR)
+    assert "secret" not in found.message
+    assert not runs(tmp_path)
+
+
+@pytest.mark.parametrize("base", GOOD_BASES)
+def test_base_that_is_a_url_or_may_be_one_is_not_refused(tmp_path: Path, base: str) -> None:
+    assert of(check(tmp_path, preset_at(base)), "TV220") == []
+    assert runs(tmp_path)

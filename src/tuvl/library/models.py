@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from tuvl.dataclass import dataclass
 from tuvl.errors import ModelError, StepError, UsageError
 from tuvl.given import instance, not_negative, positive, text
+from tuvl.http.base_url import base_url_problem
 from tuvl.http.client import HttpClient
 from tuvl.llm.direct import DirectModel
 from tuvl.llm.identity import ModelIdentity, identity_of
@@ -77,8 +78,9 @@ class OpenAICompatible(_Provider):
         """Refuse what cannot be meant."""
         _Provider.__post_init__(self)
         text("OpenAICompatible", "api_base", self.api_base)
-        if not self.api_base.lower().startswith(("http://", "https://")):
-            raise UsageError(f"OpenAICompatible: api_base is {self.api_base!r}; it must be an http(s) URL")
+        problem = base_url_problem(self.api_base)
+        if problem is not None:
+            raise UsageError(f"OpenAICompatible: api_base {problem}")
 
     def bind(self, http: HttpClient) -> ChatModel:
         """Return a model for one run, over this client."""

@@ -8,6 +8,7 @@ from typing import cast
 
 from tuvl.clock import Clock
 from tuvl.errors import ConfigError, UsageError
+from tuvl.http.base_url import base_url_problem
 from tuvl.http.client import HttpClient
 from tuvl.llm.direct import DirectModel
 from tuvl.llm.litellm_model import LiteLLMModel
@@ -79,10 +80,11 @@ def make_model(
 
 def _live(name: str, spec: ModelSpec, environ: Mapping[str, str], http: HttpClient, clock: Clock | None) -> ChatModel:
     settings = _settings(name, spec, environ)
-    if spec.provider == "openai_compatible":
-        base = settings.api_base or ""
-        if not base.lower().startswith(("http://", "https://")):
-            raise ConfigError(f"AgentModel {name!r}: api_base is not an http(s) URL, such as https://host/v1")
+    direct = spec.provider == "openai_compatible"
+    problem = base_url_problem(settings.api_base or "") if direct or settings.api_base else None
+    if problem is not None:
+        raise ConfigError(f"AgentModel {name!r}: api_base {problem}")
+    if direct:
         return DirectModel(settings, http, clock=clock)
     return LiteLLMModel(replace(settings, model=_provider_string(spec, settings.model)), clock=clock)
 

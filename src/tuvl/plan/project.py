@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from tuvl.analysis.preset_faults import preset_faults
+from tuvl.analysis.steps import mapping
 from tuvl.artifacts.reference import SCHEME, SITE_TYPES, ArtifactRef, is_reference
 from tuvl.artifacts.registry import ArtifactView
 from tuvl.errors import ConfigError
@@ -72,7 +74,7 @@ class PlanProject:
                     f"AgentModel {name!r} is not found, and {hiding[0].file!r} has a mistake that may hide it"
                 )
             return ModelPlan(name=name)
-        for fault in script_faults(document):
+        for fault in (*script_faults(document), *preset_faults(mapping(document.data))):
             raise ConfigError(f"{document.file}: {fault.message}")
         refuse_secrets(document, self.index)
         folder = Path(document.file).absolute().parent

@@ -7,6 +7,7 @@ from tuvl.check.rules.argument_shadows import ArgumentShadows
 from tuvl.check.rules.artifact_type import ArtifactType
 from tuvl.check.rules.bad_expression import BadExpression
 from tuvl.check.rules.bad_id import BadId
+from tuvl.check.rules.bad_preset import BadPreset
 from tuvl.check.rules.bad_schema import BadSchema
 from tuvl.check.rules.bad_script import BadScript
 from tuvl.check.rules.bad_template import BadTemplate
@@ -143,6 +144,7 @@ REFERENCES: tuple[Rule, ...] = (
     BadScript(),
     CheckSeverity(),
     BeyondPolicy(),
+    BadPreset(),
     NothingExpected(),
 )
 

@@ -1,0 +1,26 @@
+"""What keeps a language model from being called, as far as its preset alone tells."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tuvl.analysis.fault import Fault
+from tuvl.analysis.steps import mapping, text
+from tuvl.http.base_url import EXAMPLE, base_url_problem
+from tuvl.spec.variables import VARIABLE
+
+_SOMETHING = "1"
+"""Stands for the value of a variable: part of a host, a port or a path alike."""
+
+
+def preset_faults(data: Mapping[str, Any]) -> Iterator[Fault]:
+    """Mistakes of a `kind: AgentModel` for which each call would fail; a variable counts as written well."""
+    spec = mapping(data.get("spec"))
+    base = text(spec.get("api_base"))
+    if base is None:
+        return
+    before, variable, _ = base.partition("${")
+    if variable and "://" not in before:
+        return  # the variable may hold any of it
+    problem = base_url_problem(VARIABLE.sub(_SOMETHING, base).strip())
+    if problem is not None:
+        yield Fault(("spec", "api_base"), f"`api_base` {problem}", f"write it as `{EXAMPLE}`")
