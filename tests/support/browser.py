@@ -21,6 +21,7 @@ FLAGS = (
     "--disable-dev-shm-usage",
 )
 AXE = Path(__file__).resolve().parents[2] / ".venv" / "node" / "node_modules" / "axe-core" / "axe.min.js"
+TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 LONGEST_MS = 15_000
 
 
@@ -77,13 +78,15 @@ async def person(browser: Browser, **options: object) -> AsyncIterator[Watched]:
         await context.close()
 
 
-async def inaccessible(page: Page) -> list[str]:
-    """Return what axe-core finds wrong with a page, by rule and place, and where each is."""
-    # Put in through the driver, which the policy of the page does not concern.
-    await page.evaluate(AXE.read_text(encoding="utf-8") + "; undefined")
+async def inaccessible(page: Page, *rules: str) -> list[str]:
+    """Return what axe-core finds wrong with a page, by rule and place; by all rules, or by those named."""
+    if not await page.evaluate("typeof axe === 'object'"):
+        # Put in through the driver, which the policy of the page does not concern.
+        await page.evaluate(AXE.read_text(encoding="utf-8") + "; undefined")
+    which = {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": list(TAGS)}
     found = await page.evaluate(
-        "async () => (await axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', "
-        "'best-practice']})).violations.map((each) => [each.id, each.nodes.map((node) => node.target.join(' ') + ' ' "
-        "+ node.failureSummary).join(' | ')])"
+        "async (which) => (await axe.run(document, {runOnly: which, resultTypes: ['violations']})).violations"
+        ".map((each) => [each.id, each.nodes.map((node) => `${node.target} ${node.failureSummary}`).join(' | ')])",
+        which,
     )
     return [f"{rule}: {where}" for rule, where in found]
