@@ -22,6 +22,7 @@ from tuvl.errors import StepError
 from tuvl.guardrails.guard import JudgeCall
 from tuvl.llm.messages import Message, Usage
 from tuvl.redaction import redact
+from tuvl.tools.batch import place_in_batch
 from tuvl.tools.result import Observation
 from tuvl.tools.toolbox import RequestedCall
 from tuvl.values import shorten
@@ -53,8 +54,9 @@ class Ledger:
         await self._beside("summary", model=model, usage=usage, duration_ms=duration_ms)
 
     async def judged(self, call: JudgeCall) -> None:
-        """Record a judge's call."""
-        self.transcript.judged(call)
+        """Record a judge's call; in the trace it stands where the call does that it looked at."""
+        place = place_in_batch().index if call.post.site == "tools" else None
+        self.transcript.judged(call, place=place)
         await self._beside("judge", model=call.model, usage=call.usage, duration_ms=call.duration_ms, judge=call)
 
     def intervened(self, said: Intervention, message: str) -> None:

@@ -68,6 +68,8 @@ class Transcript:
         self.step_id = step_id
         self._open: dict[str, str] = {}
         self._begun: set[str] = set()
+        self._places: dict[str, int] = {}
+        self._early: list[tuple[int, JsonObject]] = []
         self._heavy: deque[tuple[JsonObject, int]] = deque()
         self._chars = 0
         self.turn = 0
@@ -101,8 +103,11 @@ class Transcript:
         """Record that so many messages were folded into a summary, and what the call for it used."""
         self._add("compaction", {"messages": messages, "usage": _usage(usage), "duration_ms": round(duration_ms, 3)})
 
-    def judged(self, call: JudgeCall) -> None:
-        """Record a judge's call: where it stood and what it said, not what it read."""
+    def judged(self, call: JudgeCall, *, place: int | None = None) -> None:
+        """Record a judge's call: where it stood and what it said, not what it read.
+
+        `place` is that of the tool call whose result it looked at, among the calls of the turn.
+        """
         entry: JsonObject = {
             "artifact": call.post.artifact,
             "site": call.post.site,
@@ -114,7 +119,9 @@ class Transcript:
             entry["usage"] = _usage(call.usage)
         if call.error_type is not None:
             entry["error_type"] = call.error_type
-        self._add("judge_call", entry)
+        whole = self._add("judge_call", entry, place=place)
+        if place is not None:
+            self._early.append((place, whole))
 
     def intervened(self, said: Intervention, message: str) -> None:
         """Record what a supervisor did to the run."""
@@ -123,6 +130,7 @@ class Transcript:
     def move(self, move: NextMove) -> None:
         """Record the calls that a turn asks for, with the ids under which they are answered."""
         if isinstance(move, CallTools):
+            self._places, self._early = {call.id: place for place, call in enumerate(move.calls)}, []
             for call in move.calls:
                 self._open[call.id] = call.name
                 entry: JsonObject = {"call_id": call.id, "tool": call.name}
@@ -159,7 +167,7 @@ class Transcript:
                 "detail": observation.failure.detail,
             }
             entry["error"] = error if self.masks.observed is None else self.masks.observed(error)
-        self._add("tool_result", entry, chars=len(observation.content))
+        self._add("tool_result", entry, chars=len(observation.content), place=self._places.get(observation.call_id))
 
     def close(self, ended: Exit) -> None:
         """Give every unanswered call its result, and say how the run ended."""
@@ -175,25 +183,39 @@ class Transcript:
             begun = call_id in self._begun
             entry: JsonObject = {"call_id": call_id, "tool": tool, "signal": "error", "content": None, "size": 0}
             said = f"interrupted: {why}; whether it had an effect is unknown" if begun else f"not run: {why}"
-            self._add("tool_result", {**entry, "truncated": False, "unanswered": said})
+            entry |= {"truncated": False, "unanswered": said}
+            self._add("tool_result", entry, place=self._places.get(call_id))
         self._open.clear()
 
     def _said(self, value: JsonValue) -> JsonValue:
         return value if self.masks.said is None else self.masks.said(value)
 
-    def _add(self, type: str, entry: dict[str, JsonValue], *, chars: int = 0) -> None:
+    def _add(self, type: str, entry: dict[str, JsonValue], *, chars: int = 0, place: int | None = None) -> JsonObject:
         # Every entry passes here, and a model may repeat whatever it was called with.
         shown = _object(redact_json(entry))
         whole: JsonObject = {"step": self.step_id, "type": type, "iteration": self.turn, **shown}
-        self.entries.append(whole)
+        self.entries.insert(self._position(place), whole)
         if not chars:
-            return
+            return whole
         self._heavy.append((whole, chars))
         self._chars += chars
         while self._chars > MAX_CHARS and len(self._heavy) > 1:
             oldest, weight = self._heavy.popleft()
             self._chars -= weight
             _elide(oldest)
+        return whole
+
+    def _position(self, place: int | None) -> int:
+        """Where the next entry stands: at the end, but before what was said of later calls that ran beside it."""
+        later = {id(entry) for early, entry in self._early if place is not None and early > place}
+        position = len(self.entries)
+        for index in range(len(self.entries) - 1, -1, -1):
+            if not later:
+                break
+            if id(self.entries[index]) in later:
+                later.remove(id(self.entries[index]))
+                position = index
+        return position
 
 
 def intervention_entry(said: Intervention, message: str) -> JsonObject:
