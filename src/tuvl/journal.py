@@ -26,6 +26,8 @@ class Effect:
     kind: str
     repeatable: bool
     """Whether it may be done again when its end is not known: it carries the same idempotency key each time."""
+    proves: Callable[[], Awaitable[bool]] | None = None
+    """Tells whether the work can find out by itself that it took place before; then it may be begun again, too."""
     settle: Callable[["Settlement"], JsonValue] | None = None
     """Gives the outcome that a person's decision stands for; without it nobody can decide."""
 

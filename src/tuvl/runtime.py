@@ -14,11 +14,11 @@ from tuvl.control import RunControl
 from tuvl.data.run_records import RunRecords, StoreAccess
 from tuvl.data.run_rows import RunRow
 from tuvl.data.sessions import DataAccess, RunData
-from tuvl.engine.keeping import keeps_records, kept, leaves
+from tuvl.engine.keeping import goes_on, keeps_records, kept, leaves
 from tuvl.engine.masking import masked
 from tuvl.engine.result import RunResult
 from tuvl.engine.run import RunPorts, run_plan
-from tuvl.engine.telling import tell_by_record
+from tuvl.engine.telling import hide_by_record, tell_by_record
 from tuvl.errors import UsageError
 from tuvl.events.fanout import Fanout
 from tuvl.events.sink import Sink
@@ -159,6 +159,7 @@ class Engine:
         )
         if journal is not None and not rehearses:
             tell_by_record(journal, ports.control)
+            hide_by_record(journal, data.secure)
         elapsed_s = 0.0 if journal is None else journal.elapsed_s
         try:
             with noting() as left, self._registered(plan, run_id, ports.control, principal):
@@ -170,6 +171,8 @@ class Engine:
                 records.leave()
             else:
                 result = await kept(result, records, wanted=wanted)
+                if journal is not None and not goes_on(result):
+                    await data.forget(run_id)
         except asyncio.CancelledError:
             if journal is not None:
                 records.leave()  # cut off, not ended: it goes on from its record

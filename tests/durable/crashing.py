@@ -15,6 +15,7 @@ from datetime import timedelta
 
 from sqlalchemy import Engine, event
 
+import tuvl.data.databases as databases
 import tuvl.durable.backend as backend
 import tuvl.durable.sqlite_file as sqlite_file
 from tuvl.__main__ import main
@@ -39,6 +40,10 @@ def _dying(point: str) -> None:
     backend.DbosRows.put = put  # type: ignore[method-assign]
 
 
+async def _no_marks(engine: object, lock: int) -> bool:
+    return False
+
+
 def _failing(asked: dict) -> None:
     """Let the record's file be full, or its locks be waited for no longer than is said."""
     sqlite_file.BUSY_S = asked.get("busy_s") or sqlite_file.BUSY_S
@@ -48,6 +53,8 @@ def _failing(asked: dict) -> None:
     if asked.get("later_s"):
         later, now = timedelta(seconds=asked["later_s"]), SystemClock.now
         SystemClock.now = lambda self: now(self) + later  # type: ignore[method-assign]
+    if asked.get("no_marks"):
+        databases.can_mark = _no_marks
     if asked.get("file_bytes"):
         resource.setrlimit(resource.RLIMIT_FSIZE, (asked["file_bytes"], asked["file_bytes"]))
 

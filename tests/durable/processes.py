@@ -31,7 +31,7 @@ class Processes:
         self._server = server
 
     def tuvl(self, *argv: str, cwd: Path, kill: str | None = None, **more: object) -> Ended:
-        """`more` is what else `crashing.py` does to it: `pages`, `file_bytes`, `busy_s`, `later_s`, `environ`."""
+        """`more` is what else `crashing.py` does to it: `pages`, `file_bytes`, `busy_s`, `later_s`, `environ`, …"""
         assert self._server.stdin
         assert self._server.stdout
         self._server.stdin.write(json.dumps({"argv": argv, "cwd": str(cwd), "kill": kill, **more}) + "\n")

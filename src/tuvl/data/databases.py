@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tuvl.data.drift import drift_of
 from tuvl.data.engines import WRITES, Opened, open_engine
 from tuvl.data.location import source_url
+from tuvl.data.marks import can_mark, forget
 from tuvl.data.model import DataModel, SourcePlan, related
 from tuvl.data.reaching import Reached
 from tuvl.data.tables import NAMES, make_table
@@ -34,6 +35,16 @@ class Databases:
         """Return the table of a model, made when it was missing; one that has drifted is a `StepError`."""
         return await self._database(model.source).table(model, models)
 
+    async def can_mark(self, source: SourcePlan) -> bool:
+        """Tell whether what a run writes can be marked there."""
+        return await self._database(source).can_mark()
+
+    async def forget(self, run_id: str) -> None:
+        """Take the marks of a run away, where this process has made any."""
+        for database in self._opened.values():
+            if database.marks:
+                await forget(database.engine, run_id)
+
     async def aclose(self) -> None:
         """Close every connection."""
         for database in self._opened.values():
@@ -58,6 +69,14 @@ class _Database:
         self._metadata = MetaData(naming_convention=NAMES)
         self._ready: dict[str, Table] = {}
         self._lock = asyncio.Lock()
+        self.marks: bool | None = None
+        """Whether writes can be marked; `None` while nobody has asked."""
+
+    async def can_mark(self) -> bool:
+        async with self._lock:
+            if self.marks is None:
+                self.marks = await can_mark(self.engine, _LOCK)
+            return self.marks
 
     async def aclose(self) -> None:
         await self._opened.aclose()

@@ -1,6 +1,6 @@
 """`secure` fields: masked in everything that leaves the database, and remembered so that a run's result masks them."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 
 from tuvl.redaction import MASK
 from tuvl.values import JsonObject, JsonValue
@@ -14,6 +14,8 @@ class SecureValues:
 
     def __init__(self) -> None:
         self._values: set[str] = set()
+        self.added: Callable[[], None] | None = None
+        """Called when there is a new one."""
 
     def __bool__(self) -> bool:
         return bool(self._values)
@@ -27,7 +29,7 @@ class SecureValues:
         """Remember what a secure field was given."""
         match value:
             case str() if len(value) >= _MIN_LENGTH:
-                self._values.add(value)
+                self._remember(value)
             case list():
                 for item in value:
                     self.add(item)
@@ -35,7 +37,13 @@ class SecureValues:
                 for item in value.values():
                     self.add(item)
             case int() | float() if not isinstance(value, bool) and len(str(value)) >= _MIN_LENGTH:
-                self._values.add(str(value))
+                self._remember(str(value))
+
+    def _remember(self, text: str) -> None:
+        if text not in self._values:
+            self._values.add(text)
+            if self.added is not None:
+                self.added()
 
     def masked(self, value: JsonValue) -> JsonValue:
         """Return a value with everything remembered masked, at any depth and inside longer texts."""

@@ -41,6 +41,11 @@ class DataAccess:
             self._databases = Databases(self._environ)
         return self._databases
 
+    @property
+    def opened(self) -> "Databases | None":
+        """The databases, where anybody has asked for them."""
+        return self._databases
+
     async def aclose(self) -> None:
         """Close every connection."""
         if self._databases is not None:
@@ -59,6 +64,19 @@ class RunData:
     async def begin(self, step_id: str) -> "StepData":
         """Return the transaction of one step; nothing is opened yet."""
         return StepData(self, step_id)
+
+    async def can_mark(self, source: SourcePlan) -> bool:
+        """Tell whether what the run writes to a data source can be marked in its transaction."""
+        return await self.access.databases.can_mark(source)
+
+    async def forget(self, run_id: str) -> None:
+        """Take the marks of a run away that has ended. Those that stay do no harm."""
+        if self.access.opened is None:
+            return
+        try:
+            await self.access.opened.forget(run_id)
+        except Exception:  # noqa: BLE001 - whatever a database says, the run has ended
+            _log.warning("the marks of run %s stay in a database", run_id, exc_info=True)
 
 
 class StepData:

@@ -227,8 +227,11 @@ class DurableJournal:
     async def _begin(self, full: str, effect: Effect) -> JsonValue | None:
         """Record the intent; returns the outcome where a person has said what became of an earlier one."""
         attempt = 1
+        proves = effect.proves is not None and not effect.repeatable and await effect.proves()
         while (intent := f"{full}!{attempt}") in self._state.found:
-            if effect.repeatable:
+            # What was begun without a mark leaves none, whatever could be marked by now.
+            marked = self._state.found[intent]["value"] == _MARKED
+            if effect.repeatable or (proves and marked):
                 return None
             decision = cast(JsonObject, await self._decision(intent, effect))
             if decision["outcome"] != "retry":
@@ -238,7 +241,7 @@ class DurableJournal:
                 done = decision["outcome"] == "done"
                 return effect.settle(Settlement(done=done, answer=given, by=str(decision["by"])))
             attempt += 1
-        await self._put(intent, None)
+        await self._put(intent, dict(_MARKED) if proves else None)
         return None
 
     async def _decision(self, intent: str, effect: Effect) -> JsonValue:
@@ -269,6 +272,10 @@ class DurableJournal:
             await asyncio.wait((writing,))
             raise
         return row["value"]
+
+
+_MARKED: JsonObject = {"marked": True}
+"""What an intent says of an effect that leaves a mark where it takes place."""
 
 
 def _own(value: JsonValue) -> JsonValue:

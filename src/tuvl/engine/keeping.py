@@ -35,6 +35,11 @@ def leaves(result: RunResult) -> bool:
     return isinstance(result.error and result.error.cause, Left)
 
 
+def goes_on(result: RunResult) -> bool:
+    """Tell whether a durable run goes on from its record: it waits, or the record could not be written."""
+    return result.status == "suspended" or (result.error is not None and result.error.type == "record_failed")
+
+
 async def kept(result: RunResult, records: RunRecords, *, wanted: bool) -> RunResult:
     """Keep how a run ended; a run that is over is not lost because its record is, and says so in a warning."""
     try:

@@ -187,6 +187,7 @@ class _Run:
             hooks=self._hooks,
             oversight=ports.oversight_of(self._plan, ports.journal),
             stand_in=ports.stand_in,
+            can_mark=ports.transactions.can_mark,
         )
 
     async def _dispatch_tool(

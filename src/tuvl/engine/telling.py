@@ -1,9 +1,11 @@
-"""What a durable run is told from outside: on its record before it acts, and told again when the run goes on."""
+"""What a durable run has to know again when it goes on: what it was told from outside, and which values are secure."""
 
 from typing import cast
 
 from tuvl.control import ControlAction, Intervention, RunControl
+from tuvl.data.secure import SecureValues
 from tuvl.journal import RunJournal
+from tuvl.values import JsonValue
 
 
 def tell_by_record(journal: RunJournal, control: RunControl) -> None:
@@ -26,3 +28,13 @@ def tell_by_record(journal: RunJournal, control: RunControl) -> None:
         return control.aborted
 
     journal.at_end(tell_again)
+
+
+_SECURE = "secure"
+
+
+def hide_by_record(journal: RunJournal, secure: SecureValues) -> None:
+    """Have the values of secure fields known from the record, whose steps are not run again."""
+    known = journal.last_state(_SECURE)
+    secure.add(known)
+    secure.added = lambda: journal.keep_state(_SECURE, list[JsonValue](sorted(secure.texts)))

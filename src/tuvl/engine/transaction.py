@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from tuvl.data.model import SourcePlan
 from tuvl.data.sessions import StepData
 
 
@@ -29,6 +30,10 @@ class Transactions(Protocol):
         """Open one."""
         ...
 
+    async def can_mark(self, source: SourcePlan) -> bool:
+        """Tell whether a transaction there can hold a mark, by which its write is known to have taken place."""
+        ...
+
 
 class NoTransaction:
     """Nothing was written outside the context, so there is nothing to keep or to undo."""
@@ -50,3 +55,7 @@ class NoTransactions:
     async def begin(self, step_id: str) -> Transaction:
         """Return a transaction that does nothing."""
         return self._one
+
+    async def can_mark(self, source: SourcePlan) -> bool:
+        """Say no: nothing is written."""
+        return False

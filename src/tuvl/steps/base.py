@@ -1,6 +1,6 @@
 """What a step runner is given and what it returns."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from typing import Protocol
 
@@ -9,6 +9,7 @@ from tuvl.agent.limits import Bounds, Budget
 from tuvl.agent.ports import Overseer
 from tuvl.clock import Clock
 from tuvl.control import RunControl
+from tuvl.data.model import SourcePlan
 from tuvl.data.run_records import RunRecords
 from tuvl.data.sessions import StepData
 from tuvl.dataclass import dataclass
@@ -140,6 +141,8 @@ class RunServices:
     """The hooks of the run; `None` when nothing is hooked."""
     oversight: Oversight | None = None
     """What watches the agents of the run; `None` when nothing does."""
+    can_mark: Callable[[SourcePlan], Awaitable[bool]] | None = None
+    """Whether what a step writes to a data source can be marked there, so that a write is known to have taken place."""
     stand_in: StandIn | None = None
     """Asked before each step works; `None` lets all of them work."""
     journal: Journal = NO_JOURNAL

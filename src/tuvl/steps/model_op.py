@@ -23,6 +23,7 @@ async def run_model_op(scope: StepScope) -> StepResult:
     record_id = action.record_id
     # SQLAlchemy's import takes longer than most runs: those who work on records pay for it.
     from tuvl.data.operations import Request, perform
+    from tuvl.steps.marked import mark_of
 
     request = Request(
         operation=action.operation,
@@ -33,7 +34,11 @@ async def run_model_op(scope: StepScope) -> StepResult:
         limit=action.limit,
         order_by=action.order_by,
     )
-    return StepResult(delta={action.output: await perform(request, action.model, action.models, scope.data)})
+    mark = await mark_of(scope, action)
+    if mark is None:
+        return StepResult(delta={action.output: await perform(request, action.model, action.models, scope.data)})
+    outcome = await mark.once(request, lambda: perform(request, action.model, action.models, mark.data))
+    return StepResult(delta={action.output: outcome})
 
 
 def _check_access(action: ModelOpPlan, scope: StepScope) -> None:

@@ -37,11 +37,19 @@ def is_pure(step: StepPlan) -> bool:
     return isinstance(step.action, _PURE)
 
 
-def effect_of(step: StepPlan, place: str) -> Effect | None:
+def effect_of(step: StepPlan, place: str, services: RunServices) -> Effect | None:
     """Return the effect of a step that writes; one that only reads, or leaves its work to others, has none."""
     if step.effects == "read" or not isinstance(step.action, _LEAVES):
         return None
-    return Effect(step=place, kind=step.kind, repeatable=step.keyed)
+    return Effect(step=place, kind=step.kind, repeatable=step.keyed, proves=_proof(step, services))
+
+
+def _proof(step: StepPlan, services: RunServices) -> Callable[[], Awaitable[bool]] | None:
+    """Return what tells whether a step leaves a mark of its write: an operation on records does, where it can."""
+    action, can_mark = step.action, services.can_mark
+    if can_mark is None or not isinstance(action, ModelOpPlan) or step.keyed or services.stand_in is not None:
+        return None
+    return lambda: can_mark(action.model.source)
 
 
 async def recorded(
