@@ -21,6 +21,7 @@ MAX_DEPTH = 64
 
 _MAX_INT_BITS = 13_288
 """Bits of a number of 4,000 digits: Python refuses to write one of more than 4,300 as text."""
+_PLAIN_INT = 2**53
 
 # Made once: `json.dumps` makes an encoder for each value.
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -46,7 +47,41 @@ def to_json(value: object, *, where: str = "value") -> JsonValue:
     Dates, decimals, UUIDs, bytes, sets, enums, dataclasses and pydantic models have one fixed form each. Cycles,
     nesting past `MAX_DEPTH`, non-finite numbers, lone surrogates and other types raise `NotJsonError`.
     """
-    return _to_json(value, where, 0)
+    try:
+        return _copy_plain(value, 0)
+    except _NotPlainError:
+        return _to_json(value, where, 0)
+
+
+class _NotPlainError(Exception):
+    """A value is not of JSON's own types throughout, or not a sound one: it needs the long way, which knows places."""
+
+
+def _copy_plain(value: object, depth: int) -> JsonValue:
+    """Copy what is JSON already, as nearly all values are: no place is put into words for each item of it."""
+    if type(value) is str:
+        if value.isascii():
+            return value
+    elif value is None or value is True or value is False:
+        return value
+    elif type(value) is int:
+        if -_PLAIN_INT < value < _PLAIN_INT:
+            return value
+    elif type(value) is float:
+        if math.isfinite(value):
+            return value
+    elif depth < MAX_DEPTH:
+        if type(value) is dict:
+            return {_plain_key(key): _copy_plain(item, depth + 1) for key, item in value.items()}
+        if type(value) is list:
+            return [_copy_plain(item, depth + 1) for item in value]
+    raise _NotPlainError
+
+
+def _plain_key(key: object) -> str:
+    if type(key) is str and key.isascii():
+        return key
+    raise _NotPlainError
 
 
 def _to_json(value: object, where: str, depth: int) -> JsonValue:
