@@ -53,6 +53,10 @@ def told(tmp_path: Path, old: str, new: str) -> list[Change]:
 
 SORTED, SIZED = flow(SORT, ASK, PAY, STOP), flow(SIZE, ASK, PAY, STOP)
 JUDGED, ASKED = flow(AGENT, PAY, STOP), flow(ASK, PAY, STOP)
+TIMED = ASKED.replace("error: stop }\n", "error: stop, timeout: stop }\n      timeout_s: 9\n")
+PAID_LATE = ASKED.replace("error: stop }\n", "error: stop, timeout: pay }\n")
+MAYBE = TOOLED.replace("approval: required", "approval: '{{ args.cents > 5000 }}'")
+MAY_ASK = flow(SORT.replace("stop }", "stop, error: END }"), ASK, PAY, STOP, MAYBE)
 WIDER = [
     ("route past a person", SORTED, ("payout: ask", "payout: pay"), "approval-weakened"),
     ("default past a person", SORTED, ("default: stop", "default: pay"), "approval-weakened"),
@@ -76,6 +80,29 @@ WIDER = [
     ("guardrail that pays", JUDGED, ("guardrail_violation: stop", "guardrail_violation: pay"), "write-reached"),
     ("error that pays", SIZED, ("error: END", "error: pay"), "write-reached"),
     ("tool without its approval", flow(TOOLED, PAY, STOP), ("{ default: END", "{ default: pay"), "approval-weakened"),
+    ("an answer nobody gives", TIMED, ("timeout: stop", "timeout: pay"), "approval-weakened"),
+    (
+        "no answer needed",
+        ASKED,
+        ("error: stop }\n", "error: stop, timeout: pay }\n      timeout_s: 9\n"),
+        "approval-weakened",
+    ),
+    ("an answer in time", PAID_LATE, ("signal_from", "timeout_s: 9\n      signal_from"), "approval-weakened"),
+    (
+        "an answer sooner",
+        PAID_LATE.replace("signal_from", "timeout_s: 900\n      signal_from"),
+        ("900", "9"),
+        "approval-weakened",
+    ),
+    ("an approval that need not be", MAY_ASK, ("payout: ask", "payout: helper"), "approval-weakened"),
+    ("an error that may be paid for", MAY_ASK, ("error: END }", "error: helper }"), "approval-weakened"),
+    ("beside an approval that may be", flow(MAYBE, PAY, STOP), ("{ default: END", "{ default: pay"), "write-reached"),
+    (
+        "past an approval that may be",
+        MAY_ASK.replace("payout: ask", "payout: helper"),
+        ("payout: helper", "payout: pay"),
+        "approval-weakened",
+    ),
 ]
 
 
@@ -87,6 +114,7 @@ def test_way_past_what_stood_before_a_write_widens(tmp_path: Path, old: str, edi
 
 
 NO_WAY_BACK = {"condition turned round", "another answer counts", "another field decides", "another expression"}
+NO_WAY_BACK |= {"no answer needed", "an answer in time", "an answer sooner"}  # a bound that is higher or gone
 BACK = [case for case in WIDER if case[0] not in NO_WAY_BACK]
 
 

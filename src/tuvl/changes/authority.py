@@ -7,6 +7,7 @@ that is new begins at such a signal, so that none is missed.
 
 from collections.abc import Iterator
 
+from tuvl.analysis.signals import FAILURES
 from tuvl.analysis.steps import StepView
 from tuvl.changes.decisions import Move, lead, moves
 from tuvl.changes.facts import WorkflowFacts
@@ -22,7 +23,10 @@ _LONGEST = 8
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """Steps that stand before deeds, and how it is told that they are passed by."""
+    """Steps that stand before deeds, and how it is told that they are passed by.
+
+    Deeds before which a person is always asked for approval count with `asked` only.
+    """
 
     code: str
     said: str
@@ -40,6 +44,8 @@ class _Place:
     step: StepView | None
     targets: tuple[tuple[str | None, ...], str | None]
     may: bool
+    shown: tuple[str, str] | None = None
+    """Values before and after that say more than where it leads."""
 
 
 def compare_authority(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> None:
@@ -82,11 +88,13 @@ def _places(pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> Ite
             targets = tuple(lead(facts[0], before, signal) for signal in move.old), lead(facts[1], after, move.new)
             if targets[1] is None or (move.old == (move.new,) and targets[0] == targets[1:]):
                 continue
-            yield _Place(_spot(before, after, move), _said(after, move), after, targets, move.may)
+            yield _Place(_spot(before, after, move), _said(after, move), after, targets, move.may, move.sooner)
 
 
 def _spot(before: StepView, after: StepView, move: Move) -> Spot:
     spot = Spot(before.path, after.path, "", after.id)
+    if move.sooner is not None:
+        return spot.at("timeout_s")
     if move.old != (move.new,) or move.may:
         for key in ("condition", "match", "when", "signal_from"):
             if before.data.get(key) != after.data.get(key) and key in after.data:
@@ -95,7 +103,9 @@ def _spot(before: StepView, after: StepView, move: Move) -> Spot:
 
 
 def _said(after: StepView, move: Move) -> str:
-    called = "answer" if after.kind == "HumanInTheLoop" else "signal"
+    if move.sooner is not None:
+        return f"signal {move.new!r} comes sooner, and"
+    called = "answer" if after.kind == "HumanInTheLoop" and move.new not in FAILURES else "signal"
     if move.old == (move.new,) or len(move.old) != 1:
         return f"{called} {move.new!r}"
     return f"{called} {move.new!r} in place of {move.old[0]!r}"
@@ -105,12 +115,15 @@ def _gates(old: Reach, new: Reach) -> Iterator[_Gate]:
     """The gates of the old state, the gravest first."""
     every = (1 << len(old.bits)) - 1
     edges = sum(map(len, old.successors.values())) + 1
-    if (len(old.persons | old.guards | old.deciders)) * edges > MOST_GATES:
+    if (len(old.persons | old.guards | old.askers | old.deciders)) * edges > MOST_GATES:
         return
     for name in sorted(old.persons):
         yield _Gate("approval-weakened", f"without the question of step {name!r}", frozenset({name}), every)
     for name in sorted(old.guards):
         yield _Gate("guardrail-weakened", f"without the guardrails of step {name!r}", frozenset({name}), every)
+    for name in sorted(old.askers - old.persons):
+        said = f"without the approval that step {name!r} may ask for"
+        yield _Gate("approval-weakened", said, new.persons | {name}, every, asked=False)
     for name in sorted(old.deciders - old.persons):
         deeds = old.decides(name)
         if deeds:
@@ -135,7 +148,8 @@ def _grown(old: Reach, new: Reach, place: _Place, gates: list[_Gate]) -> Iterato
         yield _Gate("write-reached", "now", new.persons, 0, asked=False), any_new & alone & ~done
     done |= any_new
     for gate in gates:
-        grown = new.ahead(after, gate.without) & ~_ahead(old, before, gate.without) & gate.deeds & ~done
+        earlier = _ahead(old, before, gate.without, asked=gate.asked)
+        grown = new.ahead(after, gate.without, asked=gate.asked) & ~earlier & gate.deeds & ~done
         if grown:
             yield gate, grown
             done |= grown
@@ -167,7 +181,7 @@ def _tell(findings: Findings, states: tuple[Reach, Reach], place: _Place, gate: 
     sure = any(how.sure for deeds in new.deeds.values() for name, how in deeds.items() if name == names[0])
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     what = f"{place.said} leads to {names[0]!r}{more} {gate.said}"
-    shown = (_targets(place.targets[0]), _way(way, names[0]))
+    shown = place.shown or (_targets(place.targets[0]), _way(way, names[0]))
     findings.say(gate.code, what, place.spot, shown=shown, may=may or not sure)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from tuvl.analysis.signals import FAILURES
+from tuvl.analysis.signals import FAILURES, TIMEOUT
 from tuvl.analysis.steps import StepView, items, mapping
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.dataclass import dataclass
@@ -24,11 +24,16 @@ _OTHER = object()
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What ended on one of `old` may end on `new`; `may` where nobody can tell from the files."""
+    """What ended on one of `old` may end on `new`; `may` where nobody can tell from the files.
+
+    Without any of `old` it is a new way to end: before, the run waited there, or did not come so far.
+    """
 
     old: tuple[str, ...]
     new: str
     may: bool = False
+    sooner: tuple[str, str] | None = None
+    """Seconds before and after, where the signal is the same and comes sooner than a person may answer."""
 
 
 def moves(facts: tuple[WorkflowFacts, WorkflowFacts], before: StepView, after: StepView) -> Iterator[Move]:
@@ -41,12 +46,29 @@ def moves(facts: tuple[WorkflowFacts, WorkflowFacts], before: StepView, after: S
     for signal in now:
         if pairs is not None and signal in decided:
             continue
-        known = possible is None or possible.may_be(signal)
-        yield Move((signal,) if known else earlier, signal)
+        if possible is None or possible.may_be(signal):
+            yield Move((signal,), signal)
+        else:
+            yield Move(() if _waited(before, signal) else earlier, signal)
+    yield from _sooner(before, after)
     if pairs is not None:
         sure = pairs or [(old, new) for old in earlier for new in decided]
         for old, new in sure:
             yield Move((old,), new, may=not pairs)
+
+
+def _waited(before: StepView, signal: str) -> bool:
+    """Whether a step waited, however long, where it can return this signal now."""
+    return before.kind == "HumanInTheLoop" and signal == TIMEOUT
+
+
+def _sooner(before: StepView, after: StepView) -> Iterator[Move]:
+    """A question that is given up sooner than it was: an answer that would have come in time does not."""
+    was, now = (step.data.get("timeout_s") for step in (before, after))
+    if before.kind != "HumanInTheLoop" or after.kind != "HumanInTheLoop" or isinstance(was, bool):
+        return
+    if isinstance(was, int | float) and isinstance(now, int | float) and now < was:
+        yield Move((), TIMEOUT, sooner=(f"{was} s", f"{now} s"))
 
 
 def lead(facts: WorkflowFacts, step: StepView, signal: str) -> str | None:

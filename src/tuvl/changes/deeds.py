@@ -11,7 +11,10 @@ from tuvl.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """That something acts; `asked`: only after a person agreed; `sure`: the files say so, it is not taken in doubt."""
+    """That something acts; `sure`: the files say so, it is not taken in doubt.
+
+    `asked`: only ever after a person agreed. An approval that an expression decides is none: it may let anything pass.
+    """
 
     asked: bool = False
     sure: bool = True
@@ -43,7 +46,16 @@ def deeds_of(facts: WorkflowFacts, step: StepView, within: frozenset[str] = froz
 
 
 def _is_asked(facts: WorkflowFacts, tool: StepView, entry: Mapping[str, Any]) -> bool:
-    return str(entry.get("approval", "never")) != "never" or facts.by_policy(tool)
+    return entry.get("approval") == "required" or facts.by_policy(tool)
+
+
+def may_ask(facts: WorkflowFacts, step: StepView) -> bool:
+    """Whether a step is an agent with a tool before which a person may be asked, or is."""
+    return step.kind == "Agent" and any(
+        str(entry.get("approval", "never")) != "never" or facts.by_policy(tool)
+        for _, ref, entry in tool_entries(step)
+        if (tool := facts.view.by_id.get(ref)) is not None
+    )
 
 
 def _after(asked: bool, deeds: Deeds) -> Deeds:

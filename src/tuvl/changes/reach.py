@@ -7,7 +7,7 @@ from functools import cached_property
 
 from tuvl.analysis.signals import FAILURES, GUARDRAIL_VIOLATION, guarded
 from tuvl.analysis.steps import END
-from tuvl.changes.deeds import Deeds, deeds_of
+from tuvl.changes.deeds import Deeds, deeds_of, may_ask
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.dataclass import dataclass
 
@@ -54,6 +54,11 @@ class Reach:
     def guards(self) -> frozenset[str]:
         """Agents with guardrails."""
         return frozenset(name for name in self.facts.graph.spine if guarded(self.facts.graph.steps[name]))
+
+    @cached_property
+    def askers(self) -> frozenset[str]:
+        """Agents with tools before which a person may be asked."""
+        return frozenset(name for name in self.facts.graph.spine if may_ask(self.facts, self.facts.graph.steps[name]))
 
     @cached_property
     def deciders(self) -> frozenset[str]:

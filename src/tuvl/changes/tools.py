@@ -121,8 +121,10 @@ def _what(facts: WorkflowFacts, tool: _Tool) -> str:
     parts = [str(tool.step.kind)]
     if facts.acts(tool.step):
         parts.append("writes")
-    asked = tool.approval != "never" or facts.by_policy(tool.step)
-    parts.append("a person is asked" if asked else "nobody is asked")
+    if tool.approval == "required" or facts.by_policy(tool.step):
+        parts.append("a person is asked")
+    else:
+        parts.append("nobody is asked" if tool.approval == "never" else "an expression decides who is asked")
     return f" ({', '.join(parts)})"
 
 
