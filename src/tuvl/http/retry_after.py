@@ -2,7 +2,6 @@
 
 import math
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 
 def parse_retry_after(value: str | None, *, now: datetime) -> float | None:
@@ -18,6 +17,8 @@ def parse_retry_after(value: str | None, *, now: datetime) -> float | None:
 
 
 def _until(text: str, now: datetime) -> float:
+    from email.utils import parsedate_to_datetime  # dates are rare, and it brings half of a mail library
+
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, IndexError, TypeError, OverflowError):
