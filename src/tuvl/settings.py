@@ -53,6 +53,8 @@ class Settings:
     """Where spans and counters go, over OTLP; `None` is nowhere. Not one of ours: OpenTelemetry's own variable."""
     jwt: JwtSettings | None = None
     """Whose tokens the server takes besides its own; `None` is nobody's."""
+    record_keys: tuple[str, ...] = field(default=(), repr=False)
+    """Keys of durable records: the first one encrypts, each of them opens; without any, records are in plain text."""
     server_secret: str | None = field(default=None, repr=False)
     """What the sessions of browsers are signed with; without it, each process of the server has a secret of its own."""
 
@@ -71,6 +73,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         log_level=cast(LogLevel | None, _optional(source, "TUVL_LOG_LEVEL", get_args(LogLevel))),
         otlp_endpoint=_otlp_endpoint(source),
         jwt=_jwt(source),
+        record_keys=tuple(filter(None, (key.strip() for key in source.get("TUVL_RECORD_KEY", "").split(",")))),
         server_secret=_server_secret(source),
     )
 

@@ -1,6 +1,6 @@
 """Durable runs without any service: each has a file of its own, which one process works on at a time."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,8 +9,10 @@ from tuvl.dataclass import dataclass
 from tuvl.durable.files import RunFiles
 from tuvl.durable.leaving import rows_of_payload
 from tuvl.durable.record import Answer, DurableJournal
+from tuvl.durable.sealing import PAYLOAD, RESULT, Seal, SealedRows, is_sealed
 from tuvl.engine.result import RunResult
 from tuvl.errors import UsageError
+from tuvl.settings import load_settings
 from tuvl.values import JsonObject
 
 if TYPE_CHECKING:
@@ -35,8 +37,10 @@ class Ended:
 class EmbeddedRuns:
     """The durable runs of one project."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, keys: Sequence[str] | None = None) -> None:
+        """Open nothing yet; `keys` encrypt the records, those of the environment when none are given."""
         self.files = RunFiles(root)
+        self._keys = load_settings().record_keys if keys is None else tuple(keys)
 
     async def start(self, run_id: str, payload: JsonObject, perform: Perform) -> Ended:
         """Begin a run and perform it, to its end or to where it waits.
@@ -45,12 +49,13 @@ class EmbeddedRuns:
         had never been begun when nothing of it was recorded.
         """
         _require_backend()
+        seal = Seal(run_id, self._keys)
         with self.files.held(run_id) as path:
-            performance = _Performance(perform, (), again=False)
+            performance = _Performance(perform, (), seal, again=False)
             backend = _backend(path, performance)
             try:
                 backend.open()
-                await backend.start(run_id, payload)
+                await backend.start(run_id, seal.sealed(PAYLOAD, payload))
             finally:
                 backend.close()
             return performance.ended()
@@ -63,13 +68,14 @@ class EmbeddedRuns:
         if not self.files.exists(run_id):
             raise UsageError(f"there is no durable run {run_id!r} in this project; see `tuvl runs list`")
         _require_backend()
+        seal = Seal(run_id, self._keys)
         with self.files.held(run_id) as path:
             result = _inspected(path, run_id)
             if result is not None:
                 if answers:
                     raise UsageError(f"run {run_id!r} has ended meanwhile, so that the answer comes too late")
-                return Ended(document=result)
-            performance = _Performance(perform, answers, again=True)
+                return Ended(document=seal.opened(RESULT, result))
+            performance = _Performance(perform, answers, seal, again=True)
             backend = _backend(path, performance)
             try:
                 backend.open()
@@ -90,14 +96,18 @@ class EmbeddedRuns:
         kept = read(str(path), run_id)
         if kept is None:
             raise UsageError(f"the record of run {run_id!r} is empty; start it anew")
-        return replace(kept, rows={**rows_of_payload(kept.payload), **kept.rows})
+        seal = Seal(run_id, self._keys)
+        payload = seal.opened(PAYLOAD, kept.payload)
+        rows = seal.opened_rows(kept.rows, must=is_sealed(kept.payload))
+        return replace(kept, payload=payload, rows={**rows_of_payload(payload), **rows})
 
 
 class _Performance:
     """One run in this process."""
 
-    def __init__(self, perform: Perform, answers: tuple[Answer, ...], *, again: bool) -> None:
+    def __init__(self, perform: Perform, answers: tuple[Answer, ...], seal: Seal, *, again: bool) -> None:
         self._perform = perform
+        self._seal = seal
         self._answers = answers
         self._again = again
         self._result: RunResult | None = None
@@ -110,8 +120,11 @@ class _Performance:
         from tuvl.durable.backend import LeftOpen  # it imports DBOS
 
         try:
+            found = self._seal.opened_rows(found, must=is_sealed(payload))
+            payload = self._seal.opened(PAYLOAD, payload)
             found = {**rows_of_payload(payload), **found}
-            journal = DurableJournal(rows, found, answers=self._answers, again=self._again)
+            sealing = SealedRows(rows, self._seal)
+            journal = DurableJournal(sealing, found, answers=self._answers, again=self._again)
             self._result = await self._perform(payload, journal)
         except Exception as error:  # noqa: BLE001 - handed to whoever started the run; as its end it would be recorded
             self._error = error
@@ -120,7 +133,7 @@ class _Performance:
         error_type = None if self._result.error is None else self._result.error.type
         if self._result.status == "suspended" or error_type == "record_failed":
             raise LeftOpen
-        return {"v": 1, "result": self._result.to_json()}
+        return {"v": 1, "result": self._seal.sealed(RESULT, self._result.to_json())}
 
     def ended(self) -> Ended:
         if self._error is not None:

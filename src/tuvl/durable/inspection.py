@@ -56,7 +56,7 @@ def _result(connection: sa.Connection, path: Path, run_id: str) -> JsonObject | 
     if status == "SUCCESS":
         ended = _json(connection, "workflow_output", "output", run_id)
         result = ended.get("result") if isinstance(ended, dict) else None
-        if not isinstance(result, dict) or "status" not in result:
+        if not isinstance(result, dict) or not {"status", "sealed"} & result.keys():
             raise _damaged(path, run_id, "its result cannot be read")
         return result
     if status != "PENDING":

@@ -45,6 +45,12 @@ async def opened(
     project: ProjectIndex, settings: Settings, executor: str, hears: Callable[[bool], None]
 ) -> AsyncIterator["SharedRuns"]:
     """Have the database, as a process that is known to be alive; `hears` is told when that is in doubt."""
+    if settings.record_keys:
+        # Rather than to keep in plain text what somebody believes to be encrypted.
+        raise ConfigError(
+            "TUVL_RECORD_KEY encrypts the records of runs that have a file of their own; runs that share a database are "
+            "kept in plain text, so unset it, and let the database encrypt its disk"
+        )
     if is_shared(settings):
         async with _on_postgres(project, settings, executor, hears) as runs:
             yield runs
