@@ -3,9 +3,9 @@
 import re
 from difflib import SequenceMatcher
 
-from tuvl.analysis.credentials import is_closed, item_names, masked_text
-from tuvl.redaction import MASK, redact
-from tuvl.values import JsonValue, canonical, dump_json, shorten
+from tuvl.analysis.credentials import masked_text, masked_value
+from tuvl.redaction import MASK, redact, redact_json
+from tuvl.values import canonical, dump_json, shorten
 
 MOST = 160
 """Characters of one value."""
@@ -18,25 +18,12 @@ _DEFAULTS = re.compile(r"\$\{([^}:]*):[^}]*\}")
 def value_text(value: object, path: tuple[str | int, ...] = ()) -> str:
     """Write a value short and without secrets; `path` is where it stands, whose names say what is secret."""
     if isinstance(value, str):
-        return shorten(_masked_text(value, path), MOST) if value else '""'
-    return shorten(dump_json(masked(value, path)), MOST)
+        return shorten(_masked_text(value, _names(path)), MOST) if value else '""'
+    return shorten(_texts(value, path), MOST)
 
 
-def masked(value: object, path: tuple[str | int, ...] = ()) -> JsonValue:
-    """Return a JSON value with everything masked that may be secret."""
-    names = _names(path)
-    if isinstance(value, dict):
-        return {redact(str(key)): masked(item, (*path, str(key))) for key, item in value.items()}
-    if isinstance(value, list):
-        return [masked(item, below) for item, below in zip(value, item_names(value, names), strict=True)]
-    if isinstance(value, str):
-        return _masked_text(value, path)
-    closed = isinstance(value, int | float) and not isinstance(value, bool) and is_closed(names)
-    return MASK if closed else value  # type: ignore[return-value]  # documents hold JSON
-
-
-def _masked_text(text: str, path: tuple[str | int, ...]) -> str:
-    shown = masked_text(text, _names(path), MASK)
+def _masked_text(text: str, names: tuple[str, ...]) -> str:
+    shown = masked_text(text, names, MASK)
     return redact(_DEFAULTS.sub(lambda hole: f"${{{hole[1]}:{MASK}}}", shown))
 
 
@@ -49,7 +36,7 @@ def both(
 ) -> tuple[str | None, str | None]:
     """Write what was and what is, short; of long texts the words that differ. `None` stands for nothing there."""
     if isinstance(old, str) and isinstance(new, str) and max(len(old), len(new)) > MOST // 2:
-        return word_diff(_masked_text(old, old_path), _masked_text(new, new_path))
+        return word_diff(_masked_text(old, _names(old_path)), _masked_text(new, _names(new_path)))
     if isinstance(old, dict | list) and isinstance(new, type(old)):
         before, after = _texts(old, old_path), _texts(new, new_path)
         if max(len(before), len(after)) > MOST:
@@ -69,7 +56,9 @@ def canonical_differs(old: object, new: object) -> bool:
 
 
 def _texts(value: object, path: tuple[str | int, ...]) -> str:
-    return dump_json(masked(value, path))
+    # Documents hold JSON; a key may hold a secret that was registered, too.
+    masked = masked_value(value, _names(path), _masked_text)  # type: ignore[arg-type]
+    return dump_json(redact_json(masked))
 
 
 def word_diff(old: str, new: str) -> tuple[str, str]:

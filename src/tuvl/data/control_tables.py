@@ -3,22 +3,17 @@
 They came later than the others and refer to none of them, so that a store without them simply gets them.
 """
 
-from sqlalchemy import BigInteger, Boolean, Column, Connection, Double, Integer, MetaData, String, Table, Text
+from sqlalchemy import Boolean, Column, Connection, Double, Integer, MetaData, String, Table, Text
 
-from tuvl.data.tables import NAMES, UtcMoment
+from tuvl.data.tables import NAMES, UtcMoment, numbered
 
 control_metadata = MetaData(naming_convention=NAMES)
-
-
-def _number() -> Column[int]:
-    # A column called INTEGER is what SQLite numbers by itself.
-    return Column("number", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True)
 
 
 interventions = Table(
     "tuvl_interventions",
     control_metadata,
-    _number(),
+    numbered(),
     Column("id", String, nullable=False, unique=True),
     Column("run_id", String, nullable=False, index=True),
     Column("at", UtcMoment, nullable=False),
@@ -51,7 +46,7 @@ live_runs = Table(
 directives = Table(
     "tuvl_directives",
     control_metadata,
-    _number(),
+    numbered(),
     Column("id", String, nullable=False, unique=True),
     Column("run_id", String, nullable=False, index=True),
     Column("kind", String, nullable=False),

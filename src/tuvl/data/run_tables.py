@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import CreateColumn
 
-from tuvl.data.tables import NAMES, UtcMoment, json_type
+from tuvl.data.tables import NAMES, UtcMoment, json_type, numbered
 from tuvl.errors import ConfigError
 
 SCHEMA_VERSION = 2
@@ -46,11 +46,6 @@ runs = Table(
 )
 
 
-def _number() -> Column[int]:
-    # A column called INTEGER is what SQLite numbers by itself.
-    return Column("number", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True)
-
-
 def _place() -> tuple[Column[Any], ...]:
     return (
         Column("run_id", String, ForeignKey("tuvl_runs.run_id"), nullable=False, index=True),
@@ -64,7 +59,7 @@ def _place() -> tuple[Column[Any], ...]:
 model_calls = Table(
     "tuvl_model_calls",
     metadata,
-    _number(),
+    numbered(),
     *_place(),
     Column("model", String, nullable=False),
     Column("input_tokens", BigInteger, nullable=False),
@@ -92,7 +87,7 @@ model_calls = Table(
 tool_calls = Table(
     "tuvl_tool_calls",
     metadata,
-    _number(),
+    numbered(),
     *_place(),
     # Puts the call behind the model call that asked for it, whatever the clock says.
     Column("model_call", BigInteger),
@@ -113,7 +108,7 @@ tool_calls = Table(
 messages = Table(
     "tuvl_messages",
     metadata,
-    _number(),
+    numbered(),
     *_place(),
     Column("role", String, nullable=False),
     Column("content", Text),

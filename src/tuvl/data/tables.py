@@ -79,6 +79,12 @@ class UtcMoment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
 
 
+def numbered() -> Column[int]:
+    """Return the key of rows that the database counts, in the order in which they come."""
+    # A column called INTEGER is what SQLite numbers by itself.
+    return Column("number", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True)
+
+
 def json_type() -> JSON:
     """Return the type of JSON columns; JSON's `null` is SQL's."""
     return JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
