@@ -344,6 +344,67 @@ def test_a_call_that_needs_approval_waits_for_it_and_runs_once(tmp_path, run, se
     assert done.document["usage"]["llm_calls"] == 3
 
 
+def test_a_second_approval_is_one_too_many_and_the_call_is_made_once(tmp_path, run, server):
+    port, counted = server
+    approving(tmp_path)
+    assert start(tmp_path, run, port).code == 3
+    run_id = run_of(tmp_path)
+    assert run.tuvl("approve", run_id, cwd=tmp_path, kill="before agent#1/tool.pay.c1#1/end!1").code == -9
+    # The first one is on record, so that a second one finds no question.
+    again = run.tuvl("approve", run_id, cwd=tmp_path)
+    assert again.code == 2, again.err
+    assert "not known to wait for anything" in again.err
+    again = run.tuvl("resume", run_id, cwd=tmp_path)
+    assert again.code == 3, again.err
+    assert counted.counts["/x/pay1"] == 1
+    assert again.document["error"]["detail"]["asked"]["arguments"] == {"n": 3}
+
+
+def test_an_answer_to_what_was_asked_before_is_none(tmp_path, run):
+    """The digest: what was shown is another thing by now, since the store tells an older question."""
+    run_id = asking(tmp_path, run)
+    with sqlite3.connect(tmp_path / ".tuvl" / "runs.db") as database:
+        (text,) = database.execute("SELECT result FROM tuvl_runs").fetchone()
+        result = json.loads(text)
+        result["error"]["detail"]["digest"] = "0" * 64
+        database.execute("UPDATE tuvl_runs SET result = ?", (json.dumps(result),))
+    words = ("resume", run_id, "--answer", answer(tmp_path, verdict="yes_pay"), "--principal", "ann.json")
+    refused = run.tuvl(*words, cwd=tmp_path)
+    assert refused.code == 3, refused.err
+    assert "the answer was not used" in refused.err
+    assert "paid" not in refused.document["context"]
+    done = run.tuvl(*words, cwd=tmp_path)  # which is to what is asked now
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[1]", "no mapping"),
+        ("{ broken", "answer.yaml"),
+        ("", "is empty"),
+        ("_x: 1", "engine's"),
+        (None, "answer.yaml"),
+    ],
+)
+def test_a_file_that_is_no_answer_is_told_in_a_line(text, told, tmp_path, run):
+    run_id = asking(tmp_path, run)
+    if text is not None:
+        (tmp_path / "answer.yaml").write_text(text, encoding="utf-8")
+    refused = run.tuvl("resume", run_id, "--answer", "answer.yaml", "--principal", "ann.json", cwd=tmp_path)
+    assert (refused.code, refused.out) == (2, "")
+    assert told in refused.err
+    assert "Traceback" not in refused.err
+
+
+def test_an_answer_of_the_wrong_kind_is_refused_with_the_right_command(tmp_path, run):
+    run_id = asking(tmp_path, run)
+    for words in (("approve", run_id), ("resume", run_id, "--outcome", "done")):
+        refused = run.tuvl(*words, cwd=tmp_path)
+        assert refused.code == 2, refused.err
+        assert f"tuvl resume {run_id} --answer FILE" in refused.err
+
+
 def test_two_approvals_at_once_count_once(tmp_path, run, server):
     port, counted = server
     approving(tmp_path)

@@ -48,8 +48,8 @@ async def opened(
     if settings.record_keys:
         # Rather than to keep in plain text what somebody believes to be encrypted.
         raise ConfigError(
-            "TUVL_RECORD_KEY encrypts the records of runs that have a file of their own; runs that share a database are "
-            "kept in plain text, so unset it, and let the database encrypt its disk"
+            "TUVL_RECORD_KEY encrypts the records of runs that have a file of their own; those that share a database "
+            "are kept in plain text, so unset it, and let the database encrypt its disk"
         )
     if is_shared(settings):
         async with _on_postgres(project, settings, executor, hears) as runs:
