@@ -255,7 +255,8 @@ async def _tell(pages: Pages, run_id: str, action: ControlAction, message: str, 
     if len(message) > LONGEST_MESSAGE:
         raise Problem(422, "message-too-long", f"the message has more than {LONGEST_MESSAGE:,} characters")
     await services.reading.run(run_id, caller.principal)
-    if await services.registry.get(run_id, caller.principal) is not None:
+    info = await services.registry.get(run_id, caller.principal)
+    if info is not None and info.alive:
         caller.must_have("agent:control")
         told = await services.controlling.tell(run_id, action, message, caller.principal)
         return str(told["outcome"])
