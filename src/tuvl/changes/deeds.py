@@ -25,10 +25,16 @@ Deeds = Mapping[str, Deed]
 
 
 def deeds_of(facts: WorkflowFacts, step: StepView, within: frozenset[str] = frozenset()) -> Deeds:
-    """What a step does when a run comes to it: itself, by its tools, by its body, or by the workflow it runs."""
+    """What a step does when a run comes to it: itself, by its tools, its body, its hooks, or the workflow it runs."""
     if step.id in within:
         return {}
     inside = within | {step.id}
+    fired = [facts.view.by_id[name] for name in facts.fired.get(step.id, ()) if name in facts.view.by_id]
+    own = _own(facts, step, within, inside)
+    return _joined([own, *(deeds_of(facts, each, inside) for each in fired)]) if fired else own
+
+
+def _own(facts: WorkflowFacts, step: StepView, within: frozenset[str], inside: frozenset[str]) -> Deeds:
     match step.kind:
         case "Agent":
             return _joined(

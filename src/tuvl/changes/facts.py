@@ -1,5 +1,6 @@
 """Facts about one state of a workflow that comparisons share: its routes, hosts, writes and models."""
 
+from collections.abc import Mapping
 from functools import cached_property
 
 from tuvl.analysis.effects import effects_of
@@ -49,6 +50,22 @@ class WorkflowFacts:
             for step in self.view.steps
             if step.kind == "ModelOp" and self.acts(step)
         )
+
+    @cached_property
+    def tools(self) -> frozenset[str]:
+        """Steps that agents may call and no route leads to."""
+        named = {each.target for each in self.graph.references if each.role == "tool"}
+        others = {each.target for each in self.graph.references if each.role != "tool"}
+        return frozenset((named - others) & self.graph.off_spine)
+
+    @cached_property
+    def fired(self) -> Mapping[str, tuple[str, ...]]:
+        """Steps by the step whose hooks, or whose agent's helpers, they are."""
+        found: dict[str, tuple[str, ...]] = {}
+        for each in self.graph.references:
+            if each.role in ("hook target", "agent helper") and each.path[:2] != ("spec", "hooks"):
+                found[each.owner] = (*found.get(each.owner, ()), each.target)
+        return found
 
     @cached_property
     def data_models(self) -> frozenset[str]:

@@ -290,6 +290,7 @@ _ARTIFACTS: Mapping[str, Mapping[str, Policy]] = {
         "on_judge_error": Rank(("violation", "ignore"), "guardrail-weakened", "guardrail-tightened"),
     },
     "Hook": dict.fromkeys(("type", "on", "action", "target"), Says("hook-changed")),
+    "NotifyHook": {"on": Says("hook-fired")},
     "Server": {
         "type": Says(),
         "transport": Says("mcp-changed"),

@@ -12,6 +12,7 @@ from tuvl.changes.differences import members
 from tuvl.changes.effects import compare_effects, compare_hosts, new_host
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
+from tuvl.changes.fired import compare_fired
 from tuvl.changes.outputs import compare_output, compare_response, compare_trigger
 from tuvl.changes.renames import StepPairs, pair_steps
 from tuvl.changes.routes import compare_exits, compare_outcomes, compare_routes
@@ -84,6 +85,7 @@ def _steps(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, Wor
         findings.say("reordered", "steps in another order", Spot(("spec", "steps"), ("spec", "steps")))
     compare_exits(findings, pairs, facts, told)
     compare_authority(findings, pairs, facts)
+    compare_fired(findings, pairs, facts)
     _odd_steps(findings, facts)
 
 
@@ -195,7 +197,7 @@ def _policy(
 def _added(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts], step: StepView) -> None:
     old, new = facts
     spot = Spot((), step.path, "", step.id)
-    is_tool = step.id in new.graph.off_spine
+    is_tool = step.id in new.tools
     if new.acts(step) and not is_tool:
         findings.say("write-added", f"a new step, and it writes ({step.kind})", spot)
     elif step.kind == "Workflow":
