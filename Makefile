@@ -21,8 +21,8 @@ demo: $(VENV)/.runtime ## validate and test the example and run three tickets, o
 test: $(VENV)/.dev $(VENV)/.node $(VENV)/.browser ## run every test
 	@$(BIN)/pytest -n auto $(PYTEST_FLAGS)
 
-soak: $(VENV)/.dev ## run the long tests: a crash before and after every row of a record
-	@TUVL_SOAK=1 $(BIN)/pytest -n auto $(PYTEST_FLAGS) tests/durable
+soak: $(VENV)/.dev ## run the long tests: a crash before and after every row of a record, workers killed at random
+	@TUVL_SOAK=1 $(BIN)/pytest -n auto $(PYTEST_FLAGS) tests/durable tests/hosting
 
 lint: $(VENV)/.dev ## look for mistakes and bad habits
 	@$(BIN)/ruff check $(CODE)

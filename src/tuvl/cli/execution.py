@@ -166,7 +166,9 @@ async def _run_durably(
         await engine.aclose()
 
 
-NOT_DETACHED = "--detach leaves a durable run to workers, which share a PostgreSQL; set TUVL_DATABASE_URL to one, and say --durable"
+NOT_DETACHED = (
+    "--detach leaves a run to workers, which share a PostgreSQL; set TUVL_DATABASE_URL to one, and say --durable"
+)
 
 
 def _is_shared(settings: Settings) -> bool:

@@ -60,7 +60,7 @@ async def go_on_hosted(
             return document
         elif state == "waiting":
             # Taken up once more, as a run in a file is: it says what it waits for.
-            await host.take(asked.run)
+            await host.take(asked.run, waiting=True)
         return await performed_here(host, asked.run, control, say=lambda line: view.say(line, mark="now"))
 
 

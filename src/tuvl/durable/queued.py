@@ -18,7 +18,6 @@ from dbos._serialization import DBOSPortableJSONSerializer
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, _config, _found, _without_pickle
-from tuvl.durable.faults import RecordFailed
 from tuvl.durable.shared_state import SharedState
 from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING
 from tuvl.journal import Lost
@@ -42,26 +41,21 @@ class OwnedRows(DbosRows):
         context = get_local_dbos_context()
         self.owner = str(None if context is None else context.owner_xid)
         """What marks the run as this process's."""
+        self._written: set[str] = set()
 
     async def put(self, name: str, row: JsonObject) -> None:
         """Keep a row; raises `Lost` when another process has the run by now."""
-        reserved, self._next = self._next, DBOS.reserve_step()
-        written = False
-
-        def write() -> JsonObject:
-            nonlocal written
-            written = True
-            return row
-
         try:
-            await reserved.run_async({"name": name}, write)
+            await super().put(name, row)
         except (DBOSWorkflowConflictIDError, DBOSUnexpectedStepError):
             raise Lost from None
-        except sa.exc.SQLAlchemyError as error:
-            raise RecordFailed(type(getattr(error, "orig", None) or error).__name__) from error
-        if not written:
+        if name not in self._written:
             # DBOS takes a row that is there already for this one, and asks nobody whose it is.
             raise Lost
+
+    def _write(self, name: str, row: JsonObject) -> JsonObject:
+        self._written.add(name)
+        return row
 
 
 Body = Callable[[str, JsonObject, OwnedRows, Mapping[str, JsonObject]], Awaitable[JsonObject]]

@@ -22,7 +22,7 @@ ATTEMPTS = 6
 """Attempts at a piece of work that loses its connection; the pauses between them grow to a few seconds in all."""
 
 FIRST_PAUSE_S = 0.1
-MOST_TABLES_LOCK = 7_281_455
+TABLES_LOCK = 7_281_455
 """Key of the PostgreSQL lock under which tables are made."""
 
 PENDING, ENQUEUED = "PENDING", "ENQUEUED"
@@ -82,12 +82,15 @@ class SharedState:
             yield
             return
         with self._engine.connect() as connection:
-            connection.execute(sa.text("SELECT pg_advisory_lock(:key)"), {"key": MOST_TABLES_LOCK})
+            # Not waited for in the database: DBOS makes indexes in a way that waits for every statement under way.
+            while not connection.execute(sa.text("SELECT pg_try_advisory_lock(:key)"), {"key": TABLES_LOCK}).scalar():
+                connection.commit()
+                time.sleep(FIRST_PAUSE_S)
             connection.commit()
             try:
                 yield
             finally:
-                connection.execute(sa.text("SELECT pg_advisory_unlock(:key)"), {"key": MOST_TABLES_LOCK})
+                connection.execute(sa.text("SELECT pg_advisory_unlock(:key)"), {"key": TABLES_LOCK})
                 connection.commit()
 
     def make_tables(self) -> None:
@@ -259,10 +262,16 @@ class SharedState:
         to_take = sa.and_(table.c.status == ENQUEUED, table.c.queue_name == PRIVATE + executor)
         return self._moved(QUEUE, sa.or_(has, to_take))
 
-    def take(self, run_id: str, executor: str) -> bool:
-        """Have a process take a run that nobody has; `False` when somebody has it, or it has ended."""
+    def take(self, run_id: str, executor: str, *, waiting: bool) -> bool:
+        """Have a process take a run that nobody has; `False` when somebody has it, or it has ended.
+
+        One that waits for somebody is only taken where `waiting` says so.
+        """
         table = self._workflows
-        return self._moved(PRIVATE + executor, table.c.workflow_uuid == run_id, table.c.status == ENQUEUED) > 0
+        at = [table.c.workflow_uuid == run_id, table.c.status == ENQUEUED]
+        if not waiting:
+            at.append(table.c.queue_name != WAITING)
+        return self._moved(PRIVATE + executor, *at) > 0
 
     def settled(self, run_ids: Iterable[str]) -> set[str]:
         """Return which of these runs have ended, or wait for somebody."""

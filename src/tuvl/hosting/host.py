@@ -220,14 +220,14 @@ class Host:
         except TimeoutError:
             return None
 
-    async def take(self, run_id: str) -> bool:
+    async def take(self, run_id: str, *, waiting: bool = False) -> bool:
         """Have this process perform a run that nobody has just now; `False` when somebody has it, or it has ended.
 
-        A run that waits is taken up too, and waits again when there is no answer. Raises `NoSuchRun`.
+        With `waiting`, one that waits is taken up too, and waits again when there is no answer. Raises `NoSuchRun`.
         """
         await self._standing(run_id)
         await self._performer.open()
-        return await asyncio.to_thread(self._state.take, run_id, self._performer.executor)
+        return await asyncio.to_thread(self._state.take, run_id, self._performer.executor, waiting=waiting)
 
     async def kept(self, run_id: str) -> tuple[Started, dict[str, JsonObject]]:
         """Return what a run was started with, and what is recorded of it, in order. Raises `NoSuchRun`."""

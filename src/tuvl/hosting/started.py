@@ -55,6 +55,13 @@ class Started:
         """Read it; raises `UsageError` for a form of another tuvl."""
         if payload.get("v") not in (PAYLOAD_VERSION, FORKED_VERSION):
             raise UsageError("the run was begun by another version of tuvl; resume it with that one")
+        try:
+            return cls._of(payload)
+        except (KeyError, TypeError, AttributeError):
+            raise UsageError("what the run was started with is not what was written; start it anew") from None
+
+    @classmethod
+    def _of(cls, payload: JsonObject) -> "Started":
         who = cast(dict[str, JsonValue], payload["principal"])
         return cls(
             workflow=str(payload["workflow"]),
