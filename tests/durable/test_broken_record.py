@@ -185,6 +185,10 @@ def lost_run(tmp_path_factory, run):
             "is not what was written",
         ),
         (sql("UPDATE workflow_input SET inputs = '{nonsense'"), "what it was started with cannot be read"),
+        (
+            sql('UPDATE workflow_input SET inputs = \'{"positionalArgs": [{"v": 1}], "namedArgs": {}}\''),
+            "what the run was started with is not what was written",
+        ),
         (sql("DELETE FROM workflow_input"), "what it was started with cannot be read"),
         (sql("UPDATE workflow_status SET status = 'ERROR'"), "it is marked as 'ERROR'"),
         (sql("DELETE FROM workflow_status"), "holds nothing of run"),
