@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from tuvl.analysis.signals import FAILURES
 from tuvl.analysis.steps import StepView
+from tuvl.changes.admitted import admitted, let_through
 from tuvl.changes.decisions import Move, lead, moves
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
@@ -44,8 +45,8 @@ class _Place:
     step: StepView | None
     targets: tuple[tuple[str | None, ...], str | None]
     may: bool
-    shown: tuple[str, str] | None = None
-    """Values before and after that say more than where it leads."""
+    shown: tuple[str, str | None] | None = None
+    """Values before and after that say more than where it leads; after may be the way itself."""
 
 
 def compare_authority(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> None:
@@ -83,7 +84,16 @@ def _places(pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> Ite
     if entries[0] != entries[1] and entries[1] is not None:
         path = facts[1].graph.steps[entries[1]].path
         yield _Place(Spot(path, path), "the run begins elsewhere, and", None, ((entries[0],), entries[1]), False)
+    looser = admitted(facts)
     for before, after in pairs.matched:
+        for signal, may in let_through(looser, facts[1], after):
+            target = lead(facts[1], after, signal)
+            spot = Spot(before.path, after.path, "", after.id)
+            if target is not None:
+                place = spot.at("routes").at(signal) if signal in after.routes else spot
+                yield _Place(
+                    place, f"signal {signal!r} of input that was refused", after, ((), target), may, ("refused", None)
+                )
         for move in moves(facts, before, after):
             targets = tuple(lead(facts[0], before, signal) for signal in move.old), lead(facts[1], after, move.new)
             if targets[1] is None or (move.old == (move.new,) and targets[0] == targets[1:]):
@@ -181,7 +191,8 @@ def _tell(findings: Findings, states: tuple[Reach, Reach], place: _Place, gate: 
     sure = any(how.sure for deeds in new.deeds.values() for name, how in deeds.items() if name == names[0])
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     what = f"{place.said} leads to {names[0]!r}{more} {gate.said}"
-    shown = place.shown or (_targets(place.targets[0]), _way(way, names[0]))
+    before, after = place.shown or (_targets(place.targets[0]), None)
+    shown = (before, after or _way(way, names[0]))
     findings.say(gate.code, what, place.spot, shown=shown, may=may or not sure)
 
 

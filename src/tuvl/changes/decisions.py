@@ -1,25 +1,18 @@
 """Which signals a step may return now in place of those that it returned: how a decision moved."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
 from tuvl.analysis.signals import FAILURES, TIMEOUT
-from tuvl.analysis.steps import StepView, items, mapping
+from tuvl.analysis.steps import StepView, mapping
+from tuvl.changes.conditions import OTHER, RAYS, holds, is_number
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.dataclass import dataclass
 from tuvl.spec.signals import DEFAULT
 from tuvl.values import canonical
 
-_RAYS: Mapping[str, Callable[[float, float], bool]] = {
-    "gt": lambda value, bound: value > bound,
-    "gte": lambda value, bound: value >= bound,
-    "lt": lambda value, bound: value < bound,
-    "lte": lambda value, bound: value <= bound,
-}
 _EMPTY = ("is_empty", "is_not_empty")
-_OTHER = object()
-"""A value that no condition names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +106,7 @@ def _moved(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, st
     values = _samples(old, new)
     if values is None:
         return None
-    found = {(_holds(old, value), _holds(new, value)) for value in values}
+    found = {(holds(old, value), holds(new, value)) for value in values}
     return sorted(found)
 
 
@@ -122,7 +115,7 @@ def _samples(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[object] | N
     for condition in (old, new):
         value = condition.get("value")
         match condition.get("operator"):
-            case "gt" | "gte" | "lt" | "lte" if _is_number(value):
+            case "gt" | "gte" | "lt" | "lte" if is_number(value):
                 named.append(value)
             case "eq" | "neq" if not isinstance(value, list | dict) and "{{" not in str(value):
                 named.append(value)
@@ -130,32 +123,11 @@ def _samples(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[object] | N
                 named.extend(value)
             case _:
                 return None
-    if any(each.get("operator") in _RAYS for each in (old, new)):
+    if any(each.get("operator") in RAYS for each in (old, new)):
         numbers = [value for value in named if isinstance(value, int | float) and not isinstance(value, bool)]
         if len(numbers) != len(named):
             return None
         ends = sorted(set(numbers))
         between = [(one + other) / 2 for one, other in pairwise(ends)]
         return [ends[0] - 1, *ends, *between, ends[-1] + 1]
-    return [*named, _OTHER]
-
-
-def _holds(condition: Mapping[str, Any], value: object) -> str:
-    operator, bound = condition.get("operator"), condition.get("value")
-    if isinstance(operator, str) and operator in _RAYS and isinstance(value, int | float):
-        found = _RAYS[operator](value, bound)  # type: ignore[arg-type]  # a number, see `_samples`
-    elif operator == "in":
-        found = any(_same(value, each) for each in items(bound))
-    else:
-        found = _same(value, bound) == (operator == "eq")
-    return "true" if found else "false"
-
-
-def _same(one: object, other: object) -> bool:
-    if _is_number(one) and _is_number(other):
-        return one == other
-    return one is not _OTHER and type(one) is type(other) and one == other
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return [*named, OTHER]
