@@ -16,6 +16,7 @@ from tuvl.control import Intervention, RunControl
 from tuvl.durable.record import DurableJournal
 from tuvl.durable.told import pending
 from tuvl.engine.result import RunResult
+from tuvl.hosting.forking import forked
 from tuvl.llm.messages import ModelReply, ModelRequest
 
 
@@ -59,6 +60,13 @@ def test_what_was_not_obeyed_is_told_again_in_order_and_an_abort_outweighs_it():
     assert words(kept(("pause", ""), ("resume", ""))) == []
     assert words(kept(("pause", ""), ("resume", ""), ("pause", ""))) == [("pause", "")]
     assert words(kept(("steer", "a"), ("abort", "enough"), ("abort", "again"))) == [("abort", "enough")]
+
+
+def test_a_fork_of_a_run_that_was_aborted_is_not_aborted_by_that():
+    rows = kept(("steer", "a"), ("abort", "enough"), **{"one#1/end": None}) | kept(**{"two#1/end": None})
+    found = forked({"v": 1}, rows, "two")["rows"]
+    assert isinstance(found, dict)
+    assert list(found) == ["one#1/end"]
 
 
 async def test_what_a_run_is_told_is_recorded_once_and_from_any_context():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from tuvl.durable.record import Rows
 from tuvl.errors import UsageError
+from tuvl.redaction import register_secret
 from tuvl.values import JsonObject
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ def _fernet(keys: Sequence[str]) -> "MultiFernet":
         from cryptography.fernet import Fernet, MultiFernet  # only where there is a key
     except ImportError:
         raise UsageError(f"{VARIABLE} needs the package 'cryptography': pip install 'tuvl[durable]'") from None
+    for key in keys:
+        register_secret(key)
     try:
         return MultiFernet([Fernet(key.replace("+", "-").replace("/", "_")) for key in keys])
     except ValueError:

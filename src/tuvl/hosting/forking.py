@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tuvl.durable.leaving import rows_of_payload
+from tuvl.durable.told import TOLD
 from tuvl.errors import UsageError
 from tuvl.hosting.started import FORKED_VERSION
 from tuvl.suggest import did_you_mean
@@ -24,7 +25,8 @@ def _before(rows: Mapping[str, JsonObject], at: str) -> dict[str, JsonObject]:
     for name, row in rows.items():
         if name.startswith(f"{at}#"):
             return before
-        before[name] = row
+        if not name.startswith(TOLD):  # what the other run was told from outside, nobody has told this one
+            before[name] = row
     steps = list(dict.fromkeys(name.partition("#")[0] for name in rows if "/" in name))
     hint = did_you_mean(at, steps) or (f"it has entries of {', '.join(steps)}" if steps else "the record has no entry")
     raise UsageError(
