@@ -9,6 +9,7 @@ from tuvl.changes.files import compare_files
 from tuvl.changes.findings import TOP, Findings, Spot
 from tuvl.changes.inheriting import concerning
 from tuvl.changes.pairs import DocPair, pair_documents
+from tuvl.changes.severities import compare_severities
 from tuvl.changes.site import Doc, Side, doc_of, stops_short
 from tuvl.changes.workflows import compare_workflows
 from tuvl.dataclass import dataclass
@@ -119,6 +120,7 @@ def compare(old: Side, new: Side, old_roots: Sequence[Doc], new_roots: Sequence[
     names = tuple(sorted({pair.name for pair in workflows}))
     config = _configuration(work)
     extra += [concerning(change, names, new) for change in config]
+    extra += [(change, names) for change in compare_severities(old, new)]
     extra += [(change, ()) for change in _others(work, pairs, files=files)]
     told = [(change, tuple(sorted(users.get(key, ())))) for key, changes in work.done.items() for change in changes]
     told += extra

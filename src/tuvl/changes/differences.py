@@ -194,14 +194,20 @@ def compare_weights(findings: Findings, old: object, new: object, spot: Spot) ->
     before, after = mapping(old), mapping(new)
     for code in dict.fromkeys((*before, *after)):
         was, now = before.get(code), after.get(code)
-        if not _differ(was, now):
-            continue
-        below = spot.at(code)
-        lower = _weight(now, unnamed=1) > _weight(was, unnamed=1)
-        undecided = was is None or now is None
-        lowered = lower or (undecided and (now == "ignore" or was == "error"))
-        named = "check-lowered" if lowered else "check-raised"
-        findings.say(named, f"{below.label}: weight of {code}", below, was, now, on_old=now is None, may=undecided)
+        named = weight_change(was, now)
+        if named is not None:
+            below = spot.at(code)
+            may = was is None or now is None
+            findings.say(named, f"{below.label}: weight of {code}", below, was, now, on_old=now is None, may=may)
+
+
+def weight_change(was: object, now: object) -> str | None:
+    """What it means that a check weighs something else; one that is not named may weigh an error, or a note."""
+    if not _differ(was, now):
+        return None
+    strictest, loosest = 0, WEIGHTS.index("note")
+    lower = _weight(now, unnamed=loosest) > _weight(was, unnamed=strictest)
+    return "check-lowered" if lower else "check-raised"
 
 
 def _weight(value: object, *, unnamed: int) -> int:

@@ -113,3 +113,6 @@ def _unreadable(opened: Opened) -> Iterator[str]:
         yield side.shown(message)
     for fault in side.index.config_faults:
         yield side.shown(f"{fault.file}: {fault.message}; the project's configuration was not compared")
+    table = side.index.tool_table
+    if table is not None and table.problem is not None:
+        yield side.shown(f"{table.file}: {table.problem}; how much checks weigh was not compared")
