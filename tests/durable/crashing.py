@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 from datetime import timedelta
+from fnmatch import fnmatchcase
 
 from sqlalchemy import Engine, event
 
@@ -30,11 +31,13 @@ _put = backend.DbosRows.put
 
 
 def _dying(point: str) -> None:
+    point = point.replace("[", "[[]")  # `*` alone stands for anything
+
     async def put(self: backend.DbosRows, name: str, row: JsonObject) -> None:
-        if point == f"before {name}":
+        if fnmatchcase(f"before {name}", point):
             os.kill(os.getpid(), signal.SIGKILL)
         await _put(self, name, row)
-        if point == f"after {name}":
+        if fnmatchcase(f"after {name}", point):
             os.kill(os.getpid(), signal.SIGKILL)
 
     backend.DbosRows.put = put  # type: ignore[method-assign]

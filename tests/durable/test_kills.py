@@ -302,6 +302,34 @@ def test_killed_while_a_person_is_waited_for_the_question_is_still_the_same(tmp_
     assert counted.counts["/post"] == 1
 
 
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_killed_when_it_is_told_to_stop_it_obeys_once_that_is_on_record(moment, tmp_path, run, server):
+    """`tuvl runs abort` in another process; the one that has the run dies as it hears of it."""
+    port, counted = server
+    project(tmp_path, "  steps:\n" + http("slow", "slow", method="GET") + http("post", "post"))
+
+    def abort() -> None:
+        if counted.counts["/slow"] == 1:
+            words = ("runs", "abort", run_of(tmp_path), "--reason", "wrong customer", "--by", "ann")
+            until = time.monotonic() + 60
+            while subprocess.run([sys.executable, "-m", "tuvl", *words], cwd=tmp_path, capture_output=True).returncode:
+                assert time.monotonic() < until
+            arrived(counted, "killed")
+
+    counted.meanwhile["/slow"] = abort
+    begun(tmp_path, run, port, f"{moment} told.*")
+    counted.counts["killed"] = 1
+    done = run.tuvl("resume", run_of(tmp_path), cwd=tmp_path)
+    if moment == "after":
+        assert done.code == 4, done.err
+        assert done.document["error"]["message"] == "aborted by ann: wrong customer"
+        assert counted.counts["/post"] == 0
+    else:
+        # It was told, and is told again by whoever keeps what it was told; before the run is over, or too late.
+        assert done.code in (0, 4), done.err
+    assert counted.counts["/post"] <= 1
+
+
 def test_of_two_processes_that_go_on_with_a_run_at_once_one_is_refused(tmp_path, run, server):
     port, counted = server
     project(tmp_path, "  steps:\n" + http("one", "one") + http("two", "two"))
