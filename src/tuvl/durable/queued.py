@@ -90,6 +90,7 @@ class SharedRuns:
             dbos_system_schema=self.schema or "dbos",
             serializer=DBOSPortableJSONSerializer(),
             application_name=APPLICATION,
+            retry_connection_errors=False,  # whoever asks is told, and asks again
         )
         with self.state.making_tables():
             self._client._sys_db.run_migrations()
@@ -161,6 +162,9 @@ class Taker:
         config = _config(self._executor)
         config["system_database_engine"] = self._runs.engine
         config["run_migrations"] = False
+        # Nothing here is sent or received: no connection waits for it, and the thread that looks ends soon.
+        config["use_listen_notify"] = False
+        config["notification_listener_polling_interval_sec"] = 0.25
         if self._runs.schema is not None:
             config["dbos_system_schema"] = self._runs.schema
         DBOS(config=config)

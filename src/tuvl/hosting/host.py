@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 from uuid import uuid4
 
 from tuvl.control import RunControl
@@ -18,7 +18,7 @@ from tuvl.data.run_rows import RunRow
 from tuvl.durable.files import RunFiles
 from tuvl.durable.leaving import rows_of_payload
 from tuvl.engine.admission import check_start, initial_context
-from tuvl.errors import UsageError
+from tuvl.errors import ConfigError, UsageError
 from tuvl.events.sink import Sink
 from tuvl.hosting.answers import checked
 from tuvl.hosting.forking import forked
@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from tuvl.durable.queued import SharedRuns, Standing
     from tuvl.durable.shared_state import WaitRow
     from tuvl.hosting.performers import Performer
+
+
+Given = ParamSpec("Given")
+Told = TypeVar("Told")
 
 
 class Host:
@@ -152,7 +156,7 @@ class Host:
             schema_version = prepared.plan.schema_version
         run_id = request.run_id or uuid4().hex
         if request.key is not None:
-            run_id = await asyncio.to_thread(self._state.claim_key, _key(request), run_id)
+            run_id = await _asked(self._state.claim_key, _key(request), run_id)
         await self._accept(run_id, started, started.to_json(), schema_version, here=here)
         return run_id
 
@@ -161,13 +165,13 @@ class Host:
         if run_id is not None:
             self._files.database(run_id)  # refuses what is no id
         if request.key is not None:
-            of_key = await asyncio.to_thread(self._state.run_of_key, _key(request))
+            of_key = await _asked(self._state.run_of_key, _key(request))
             if of_key is not None and run_id not in (None, of_key):
                 raise UsageError(f"the key was used for another run, {of_key!r}")
             run_id = of_key or run_id
         if run_id is None:
             return None
-        standing = await asyncio.to_thread(self._runs.find, run_id, output=False)
+        standing = await _asked(self._runs.find, run_id, output=False)
         if standing is None:
             return None
         if not _may_see(request.principal, Started.of(standing.payload).principal.tenant):
@@ -189,7 +193,7 @@ class Host:
         if here:
             await self._performer.open()
             executor = self._performer.executor
-        await asyncio.to_thread(self._runs.enqueue, run_id, payload, executor=executor)
+        await _asked(self._runs.enqueue, run_id, payload, executor=executor)
 
     async def result(self, run_id: str) -> JsonObject | None:
         """Return the result document of a run that has ended, or that waits for somebody; `None` while it goes on.
@@ -198,11 +202,15 @@ class Host:
         """
         standing = await self._standing(run_id)
         if standing.state == "waiting":
-            waits = await asyncio.to_thread(self._state.waits_of, run_id)
+            waits = await _asked(self._state.waits_of, run_id)
             return next((wait.document for wait in waits if wait.answered_at is None), None)
-        if standing.output is None:
+        if standing.state != "ended":
             return None
-        return cast(JsonObject, standing.output["result"])
+        return (
+            _without_result(run_id, standing)
+            if standing.output is None
+            else cast(JsonObject, standing.output["result"])
+        )
 
     async def wait(self, run_id: str, timeout_s: float | None = None) -> JsonObject | None:
         """Wait until a run has ended or waits for somebody, and return its document; `None` after `timeout_s` seconds.
@@ -227,12 +235,12 @@ class Host:
         """
         await self._standing(run_id)
         await self._performer.open()
-        return await asyncio.to_thread(self._state.take, run_id, self._performer.executor, waiting=waiting)
+        return await _asked(self._state.take, run_id, self._performer.executor, waiting=waiting)
 
     async def kept(self, run_id: str) -> tuple[Started, dict[str, JsonObject]]:
         """Return what a run was started with, and what is recorded of it, in order. Raises `NoSuchRun`."""
         standing = await self._standing(run_id)
-        rows = await asyncio.to_thread(self._runs.rows, run_id)
+        rows = await _asked(self._runs.rows, run_id)
         return Started.of(standing.payload), {**rows_of_payload(standing.payload), **rows}
 
     async def state(self, run_id: str) -> RunState:
@@ -243,7 +251,7 @@ class Host:
 
     async def waits(self, reader: Principal) -> list[WaitingRun]:
         """Return what runs wait for that the reader may see, the oldest first."""
-        found = await asyncio.to_thread(self._state.open_waits)
+        found = await _asked(self._state.open_waits)
         return [_waiting(wait) for wait in found if _may_see(reader, wait.tenant)]
 
     async def answer(self, run_id: str, request: AnswerRequest) -> Answered:
@@ -257,7 +265,7 @@ class Host:
         value = checked(wait.kind, wait.asked, request.value, request.by)
         await self._registry.access.store.requeue(run_id, was="suspended")
         at = time.time()
-        if not await asyncio.to_thread(self._state.answer, wait, value, by=request.by.id, at=at):
+        if not await _asked(self._state.answer, wait, value, by=request.by.id, at=at):
             _refuse_late(await self._asked(run_id, request))
             raise AnswerRefused(f"run {run_id!r} waits for this no more", "not_waiting")
         return Answered(run_id=run_id, by=request.by.id, at=datetime.fromtimestamp(at, UTC))
@@ -266,7 +274,7 @@ class Host:
         standing = await self._standing(run_id)
         if not _may_see(request.by, Started.of(standing.payload).principal.tenant):
             raise _no_such_run(run_id)
-        waits = await asyncio.to_thread(self._state.waits_of, run_id)
+        waits = await _asked(self._state.waits_of, run_id)
         for wait in waits:
             if wait.digest == request.digest:
                 return wait
@@ -287,7 +295,7 @@ class Host:
         standing = await self._standing(run_id)
         if standing.state == "ended":
             raise UsageError(f"run {run_id!r} has ended; there is nothing to stop")
-        await asyncio.to_thread(self._state.abort, run_id, reason, by=by, at=time.time())
+        await _asked(self._state.abort, run_id, reason, by=by, at=time.time())
         self._performer.abort(run_id, reason, by=by)
 
     async def fork(self, run_id: str, at: str, *, here: bool = False) -> str:
@@ -296,7 +304,7 @@ class Host:
         It has the input and the definition of that one. Raises `NoSuchRun`, `UsageError` for a step that has no entry.
         """
         standing = await self._standing(run_id)
-        rows = await asyncio.to_thread(self._runs.rows, run_id)
+        rows = await _asked(self._runs.rows, run_id)
         payload = forked(standing.payload, rows, at)
         started = Started.of(payload)
         async with self._workshop.of(last_definition(rows_of_payload(payload), started)) as prepared:
@@ -324,10 +332,28 @@ class Host:
 
     async def _standing(self, run_id: str) -> "Standing":
         self._files.database(run_id)  # refuses what is no id
-        standing = await asyncio.to_thread(self._runs.find, run_id)
+        standing = await _asked(self._runs.find, run_id)
         if standing is None:
             raise _no_such_run(run_id)
         return standing
+
+
+async def _asked(question: Callable[Given, Told], *args: Given.args, **named: Given.kwargs) -> Told:
+    """Ask the database, in a thread; raises `ConfigError` where it does not answer."""
+    from tuvl.durable.shared_state import DatabaseFault  # it imports SQLAlchemy
+
+    try:
+        return await asyncio.to_thread(question, *args, **named)
+    except DatabaseFault as error:
+        raise ConfigError(f"the database of durable runs does not answer: {type(error).__name__}") from error
+
+
+def _without_result(run_id: str, standing: "Standing") -> JsonObject:
+    """Return a document for a run that ended outside of tuvl, by an administrator of the database for one."""
+    started = Started.of(standing.payload)
+    message = "the run was ended in the database, and left no result"
+    error: JsonObject = {"type": "no_result", "message": message, "step": None, "detail": {}}
+    return {"run_id": run_id, "workflow": started.workflow, "status": "failed", "signal": None, "error": error}
 
 
 def _nobody(run_id: str) -> Sequence[Sink]:

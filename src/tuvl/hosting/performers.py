@@ -49,7 +49,8 @@ class Performer:
         self._runs: SharedRuns | None = None
         self._awaited: dict[str, asyncio.Event] = {}
         self._opening = asyncio.Lock()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._watching: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     def hears(self, alive: bool) -> None:
         """Take no new runs while others may think that this process is gone; called from any thread."""
@@ -84,14 +85,15 @@ class Performer:
             taker.open()
             self._taker = taker
             self._mind()
-            self._tasks.append(asyncio.create_task(self._watch(self._taken, self._runs), name="tuvl-host"))
+            self._watching = asyncio.create_task(self._watch(self._taken, self._runs), name="tuvl-host")
 
     async def _close(self, taken: Taken, runs: SharedRuns) -> None:
         taken.leaving = True
         self._mind()
-        for task in self._tasks:
+        beside = [task for task in (self._watching, self._looking) if task is not None]
+        for task in beside:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*beside, return_exceptions=True)
         if self._taker is None:
             return
         await taken.cancel()
@@ -125,8 +127,8 @@ class Performer:
     async def settled(self, run_id: str) -> None:
         """Wait until a run has ended or waits for somebody, wherever it goes on."""
         event = self._awaited.setdefault(run_id, asyncio.Event())
-        if not any(task.get_name() == "tuvl-awaited" and not task.done() for task in self._tasks):
-            self._tasks.append(asyncio.create_task(self._look(), name="tuvl-awaited"))
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look(), name="tuvl-awaited")
         await event.wait()
 
     def _mind(self) -> None:

@@ -12,9 +12,9 @@ from tuvl.control import Intervention, RunControl
 from tuvl.durable.leaving import LeavingJournal, rows_of_payload
 from tuvl.durable.queued import LeftToOthers, OwnedRows
 from tuvl.durable.record import Answer
-from tuvl.durable.shared_state import SharedState, WaitRow
+from tuvl.durable.shared_state import DatabaseFault, SharedState, WaitRow
 from tuvl.engine.result import RunError, RunResult, Usage
-from tuvl.errors import TuvlError
+from tuvl.errors import ConfigError, StepError, TuvlError
 from tuvl.events.sink import Sink
 from tuvl.hosting.performing import performed
 from tuvl.hosting.started import Started, last_definition
@@ -93,8 +93,12 @@ class Taken:
         try:
             recorded = {**rows_of_payload(payload), **found}
             started = last_definition(recorded, Started.of(payload))
+            await self._registry.access.ready()
             result = await self._performed(run_id, started, rows, recorded)
             await self._let_go(result, started, rows.owner)
+        except (DatabaseFault, ConfigError, StepError) as error:
+            await self._left_for_want(run_id, rows.owner, error)
+            raise LeftToOthers from None
         finally:
             self._tasks.discard(task)
             self._controls.pop(run_id, None)
@@ -105,11 +109,10 @@ class Taken:
         self, run_id: str, started: Started, rows: OwnedRows, found: dict[str, JsonObject]
     ) -> RunResult:
         control = self._controls[run_id]
-        journal = LeavingJournal(
-            rows, found, leaving=lambda: self.leaving, answers=await asyncio.to_thread(self._answers, run_id)
-        )
+        answers = await asyncio.to_thread(self._answers, run_id)
         await self.obey()
         try:
+            journal = LeavingJournal(rows, found, leaving=lambda: self.leaving, answers=answers)
             async with self._workshop.of(started) as prepared:
                 if prepared.changed:
                     _log.info("run %r goes on with the files it was started with", run_id)
@@ -124,7 +127,23 @@ class Taken:
                     approvals=self._approvals,
                 )
         except TuvlError as error:
-            return await self._impossible(run_id, started, error)
+            return await self._impossible(run_id, started, "not_startable", redact(str(error)))
+        except Exception as error:
+            if isinstance(error, DatabaseFault):
+                raise
+            _log.exception("run %r has met a mistake of tuvl", run_id)
+            return await self._impossible(run_id, started, "internal", f"a mistake of tuvl: {type(error).__name__}")
+
+    async def _left_for_want(self, run_id: str, owner: str, error: Exception) -> None:
+        """Leave a run that nothing can be read or kept of just now, as soon as that can be said."""
+        _log.warning("run %r is left until its database is back: %s", run_id, redact(type(error).__name__))
+        while True:
+            await asyncio.sleep(RECORD_PAUSE_S)
+            try:
+                await asyncio.to_thread(self._state.leave, run_id, owner=owner)
+                return
+            except DatabaseFault:
+                continue
 
     def _answers(self, run_id: str) -> tuple[Answer, ...]:
         return tuple(
@@ -155,7 +174,7 @@ class Taken:
             raise LeftToOthers
         await asyncio.to_thread(self._state.over, result.run_id)
 
-    async def _impossible(self, run_id: str, started: Started, error: TuvlError) -> RunResult:
+    async def _impossible(self, run_id: str, started: Started, type: str, message: str) -> RunResult:
         """Return the end of a run that cannot go on here, nor anywhere with the same files and settings."""
         result = RunResult(
             run_id=run_id,
@@ -165,7 +184,7 @@ class Taken:
             signal=None,
             output=None,
             context={},
-            error=RunError(type="not_startable", message=redact(str(error)), step=None),
+            error=RunError(type=type, message=message, step=None),
             usage=Usage(),
             steps=(),
             duration_ms=0.0,
