@@ -17,7 +17,11 @@ def bind(host: str, port: int, *, backlog: int | None = None) -> socket.socket:
     """Take the port to serve on, 0 for a free one; raises `UsageError` when it cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host.strip("[]"), port), family=family, backlog=backlog)
+        listening = socket.create_server((host.strip("[]"), port), family=family, backlog=backlog)
+        # Connections inherit it. asyncio sets it only where a socket names its protocol, and this one does not: an
+        # answer in two pieces would wait 40 ms for the client's system to confirm the first.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listening
     except (OSError, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise UsageError(f"cannot serve on {host!r}, port {port}: {reason.lower()}; see --host and --port") from error

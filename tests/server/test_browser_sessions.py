@@ -14,6 +14,7 @@ from tuvl.server.browser_session import BrowserSessions
 from tuvl.server.options import ServerOptions
 from tuvl.server.problems import install
 from tuvl.server.tokens import id_of
+from tuvl.testing.clock import ManualClock
 
 SAME = {"Sec-Fetch-Site": "same-origin"}
 
@@ -92,7 +93,8 @@ async def test_after_signing_in_one_is_never_led_to_another_site(tmp_path):
 
 
 async def test_a_session_ends_with_its_token_and_with_a_change_of_its_cookie(tmp_path):
-    async with serving(shop(tmp_path)) as server:
+    clock = ManualClock()
+    async with serving(shop(tmp_path), clock=clock) as server:
         token = await server.token()
         name, value = cookie_of(await signed_in(server, token))
         text, _, mac = value.partition(".")
@@ -104,6 +106,7 @@ async def test_a_session_ends_with_its_token_and_with_a_change_of_its_cookie(tmp
         async with browser(page_of(server), **{name: value}) as page:
             assert (await page.get("/who")).status_code == 200
             await server.services.registry.access.store.access.revoke_token(id_of(token) or "", datetime.now(UTC))
+            await clock.advance(1)
             problem(await page.get("/who"), 401, "signed-out")
 
 

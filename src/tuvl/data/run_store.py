@@ -18,6 +18,7 @@ from tuvl.data.control_tables import interventions, prepare_control
 from tuvl.data.engines import WRITES, open_engine
 from tuvl.data.faults import step_error
 from tuvl.data.reaching import Reached
+from tuvl.data.run_marks import RunMarks, values_of
 from tuvl.data.run_rows import MessageRow, ModelCallRow, Place, Rows, RunFilter, RunRow, ToolCallRow, TraceFilter
 from tuvl.data.run_tables import messages, model_calls, prepare, runs, tool_calls
 from tuvl.principal import ANY, Principal
@@ -55,6 +56,7 @@ class RunStore:
         self._writing = self._engine.execution_options(**{WRITES: True})
         self._lock = asyncio.Lock()
         self._ready = False
+        self._marks = RunMarks(self._transaction)
         self.control = ControlStore(self._prepared, self._rows, self._engine.dialect.name)
         """Runs that go on, and what they are told."""
         self.access = AccessStore(self._prepared, self._rows, self._engine.dialect.name)
@@ -62,6 +64,7 @@ class RunStore:
 
     async def aclose(self) -> None:
         """Close every connection."""
+        await self._marks.aclose()
         await self._opened.aclose()
 
     # ---- writing -----------------------------------------------------------------------------------------------
@@ -73,29 +76,12 @@ class RunStore:
     async def begin(self, run: RunRow) -> None:
         """Keep that a run began."""
         await self._prepare()
-        values = {
-            "run_id": run.run_id,
-            "workflow": run.workflow,
-            "schema_version": run.schema_version,
-            "status": RUNNING,
-            "principal": run.principal.id,
-            "tenant": run.principal.tenant,
-            "started_at": run.started_at,
-        }
-        await self._add(runs, [values])
+        await self._marks.begin(run, RUNNING)
 
     async def queued(self, run: RunRow) -> None:
         """Keep that a run is to begin as soon as a process takes it; one that is known stays as it is."""
         await self._prepare()
-        values = {
-            "run_id": run.run_id,
-            "workflow": run.workflow,
-            "schema_version": run.schema_version,
-            "status": QUEUED,
-            "principal": run.principal.id,
-            "tenant": run.principal.tenant,
-            "started_at": run.started_at,
-        }
+        values = values_of(run, QUEUED)
         known = select(runs.c.run_id).where(runs.c.run_id == run.run_id).exists()
         new = select(*(literal(value, runs.c[name].type) for name, value in values.items())).where(~known)
         async with self._transaction() as connection:
@@ -120,9 +106,7 @@ class RunStore:
 
     async def finish(self, run_id: str, *, status: str, signal: str | None, at: datetime, result: JsonValue) -> None:
         """Keep how a run ended."""
-        values = {"status": status, "signal": signal, "finished_at": at, "result": result}
-        async with self._transaction() as connection:
-            await connection.execute(update(runs).where(runs.c.run_id == run_id).values(values))
+        await self._marks.finish(run_id, status=status, signal=signal, at=at, result=result)
 
     async def model_call(self, run_id: str, row: ModelCallRow) -> int:
         """Keep a model call; returns its number."""

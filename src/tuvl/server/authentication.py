@@ -18,6 +18,11 @@ from tuvl.server.tokens import id_of, is_same
 USE_KEPT_EVERY = timedelta(minutes=1)
 """How exactly it is kept when a token was last used."""
 
+KNOWN_S = 1.0
+"""How long a token that was good is taken to be so without a look at the store, in seconds."""
+
+_MOST_KNOWN = 1000
+
 _log = logging.getLogger("tuvl.server")
 
 
@@ -57,7 +62,7 @@ def unauthorized(*, given: bool) -> Problem:
 
 
 class Authenticator:
-    """Reads tokens. What an API token may do is read at every request: one that is revoked opens nothing more."""
+    """Reads tokens. What an API token may do is read anew every second, so that a revoked one opens nothing then."""
 
     def __init__(self, access: StoreAccess, *, jwt_tokens: JwtTokens | None, clock: Clock) -> None:
         self._access = access
@@ -65,6 +70,7 @@ class Authenticator:
         self._clock = clock
         self._noting: set[asyncio.Task[None]] = set()
         self._noted: dict[str, datetime] = {}
+        self._known: dict[str, tuple[TokenRow, float]] = {}
 
     async def of_header(self, header: str | None) -> Caller:
         """Return who a header `Authorization` is of; raises `Problem`."""
@@ -80,7 +86,7 @@ class Authenticator:
         """Return who a token is of; `None` when it opens nothing. Raises `Problem` when nobody can tell just now."""
         id = id_of(text)
         if id is not None:
-            row = await self._access.store.access.token(id)
+            row = await self._row(id)
             good = is_same(text, None if row is None else row.digest)
             return self._caller(row) if row is not None and good else None
         if self._jwt_tokens is None:
@@ -93,8 +99,21 @@ class Authenticator:
 
     async def of_token_id(self, id: str) -> Caller | None:
         """Return who a token is of that was shown before; `None` when it opens nothing any more."""
-        row = await self._access.store.access.token(id)
+        row = await self._row(id)
         return None if row is None else self._caller(row)
+
+    async def _row(self, id: str) -> TokenRow | None:
+        now = self._clock.monotonic()
+        known = self._known.get(id)
+        if known is not None and now - known[1] < KNOWN_S:
+            return known[0]
+        row = await self._access.store.access.token(id)
+        if row is None:
+            return None
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[id] = (row, now)
+        return row
 
     async def has_any(self) -> bool:
         """Tell whether there is any token that opens anything."""
