@@ -163,6 +163,55 @@ async def test_a_form_of_somebody_else_is_refused(tmp_path):
         assert "nobody to tell" in over.text
 
 
+async def test_a_run_that_waits_can_be_aborted_from_its_page(tmp_path):
+    async with serving(desk(tmp_path), durable=True) as server, browser(server) as ada:
+        run_id = await start(server, "contracts", durable=True, customer="x")
+        client = await server.client(id="bot")
+        async with asyncio.timeout(20):
+            while (await client.get(f"/api/runs/{run_id}")).json()["status"] != "suspended":
+                await asyncio.sleep(0.02)
+        page = await ada.get(f"/runs/{run_id}")
+        assert "Abort the run" in page.text
+        assert 'name="message" rows' not in page.text, "nobody is there to be steered"
+        answer = await ada.post(f"/runs/{run_id}/abort", data={"csrf": csrf(page), "message": "no longer wanted"})
+        assert answer.headers["location"] == f"/runs/{run_id}?told=abort-pending"
+        async with asyncio.timeout(20):
+            while "aborted by ada: no longer wanted" not in (await ada.get(f"/runs/{run_id}")).text:
+                await asyncio.sleep(0.02)
+        late = await ada.post(f"/waiting/{run_id}", data={"csrf": csrf(page), "field.verdict": "0"})
+        assert late.status_code == 409
+        assert "It waits no more" in late.text
+
+
+async def test_an_answer_to_another_question_is_not_used(tmp_path):
+    async with serving(desk(tmp_path), durable=True) as server, browser(server) as ada:
+        run_id = await start(server, "contracts", durable=True, customer="x")
+        async with asyncio.timeout(20):
+            while f"/waiting/{run_id}" not in (await ada.get("/waiting/live")).text:
+                await asyncio.sleep(0.02)
+        page = await ada.get(f"/waiting/{run_id}")
+        fields = {"csrf": csrf(page), "digest": "of-another", "field.verdict": "0"}
+        answer = await ada.post(f"/waiting/{run_id}", data=fields)
+        assert answer.status_code == 409
+        assert "It asks for something else by now" in answer.text
+        assert "What you said was not used." in answer.text
+        mine = csrf(page)
+        digest = re.search(r'name="digest" value="([0-9a-f]+)"', page.text)[1]
+        async with browser(server, "runs:read") as reader:
+            shown = await reader.get(f"/waiting/{run_id}")
+            assert "Your token may not answer." in shown.text
+            assert "<fieldset>" not in shown.text
+            fields = {"csrf": csrf(shown), "digest": "d", "field.verdict": "0"}
+            assert (await reader.post(f"/waiting/{run_id}", data=fields)).status_code == 403
+        async with browser(server, id="bob") as bob:
+            fields = {"csrf": csrf(await bob.get("/runs")), "digest": digest, "field.verdict": "1"}
+            answer = await bob.post(f"/waiting/{run_id}", data=fields)
+            assert "It was kept as the answer of bob" in answer.text
+        late = await ada.post(f"/waiting/{run_id}", data={"csrf": mine, "digest": digest, "field.verdict": "0"})
+        assert late.status_code == 409
+        assert "already answered by bob" in late.text
+
+
 async def test_the_list_is_filtered_and_goes_on_where_a_page_ends(tmp_path):
     async with serving(desk(tmp_path)) as server, browser(server) as ada:
         assert "No run yet." in (await ada.get("/runs")).text

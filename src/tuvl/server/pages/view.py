@@ -113,6 +113,8 @@ class RunView:
     """Whether a process has it, and it goes on."""
     moving: bool
     """Whether its page changes: it has not ended."""
+    streaming: bool
+    """Whether its events come from here, as they happen."""
     paused: bool
     sentence: str
     """Where the run stands, in one sentence."""
@@ -158,6 +160,7 @@ def run_view(known: Known, now: datetime) -> RunView:
         look=run_look(status),
         live=going,
         moving=status not in _ENDED,
+        streaming=going and following is not None,
         paused=going and known.paused,
         sentence=_sentence(known, status, error),
         say=_said(known, status, error),

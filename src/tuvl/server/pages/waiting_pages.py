@@ -27,6 +27,10 @@ _SLOWER = {
 }
 
 
+_NO_ANSWER: JsonObject = {"": None}
+"""Fits nothing that can be asked: whoever sends it learns why an answer to what they were shown counts no more."""
+
+
 def waiting_pages(pages: Pages) -> APIRouter:
     """Return their paths."""
     router = APIRouter(include_in_schema=False, route_class=pages.route())
@@ -55,26 +59,19 @@ def waiting_pages(pages: Pages) -> APIRouter:
     async def answer(request: Request, run_id: RunId) -> Response:
         session, given = await pages.posted(request, "runs:control")
         found = await _found(pages, run_id, session)
-        if found is None:
-            return await _gone(pages, run_id, session)
-        if found.digest != given.get("digest"):
-            words = "This run waits for something else by now. What you said was not used."
-            return await _told(pages, session, run_id, "It asks for something else by now", words, status=409)
+        shown_then = found is not None and found.digest == given.get("digest")
         try:
-            value = value_of(found, given)
-            answered = await pages.services.durable.answer(
-                run_id, AnswerRequest(digest=found.digest, value=value, by=session.caller.principal)
-            )
+            value = value_of(found, given) if found is not None and shown_then else _NO_ANSWER
+            said = AnswerRequest(digest=given.get("digest", ""), value=value, by=session.caller.principal)
+            answered = await pages.services.durable.answer(run_id, said)
         except InputError as error:
+            assert found is not None
             return await _again(pages, session, found, given, str(error))
         except Problem as problem:
-            if problem.kind == "answer-invalid":
+            if problem.kind == "answer-invalid" and found is not None and shown_then:
                 return await _again(pages, session, found, given, str(problem.detail))
-            title = _SLOWER.get(problem.kind)
-            if title is None:
-                raise
-            words = f"{sentence(str(problem.detail))} What you said was not used."
-            return await _told(pages, session, run_id, title, words, status=409)
+            return await _refused(pages, session, run_id, problem)
+        assert found is not None
         words = f"{_said(found, value)} It was kept as the answer of {shown(answered.by)}, and the run goes on."
         return await _told(pages, session, run_id, "Your answer counts", words)
 
@@ -105,6 +102,19 @@ async def _again(pages: Pages, session: Session, wait: WaitingRun, given: Given,
     """Show the form once more, with what was filled in and what is wrong with it."""
     card = filled_in(_card(pages, wait, session), given)
     return page(await _asked(pages, session, card, sentence(problem)), status=422)
+
+
+async def _refused(pages: Pages, session: Session, run_id: str, problem: Problem) -> Response:
+    """Say why an answer does not count; raises what is no such refusal."""
+    if problem.status_code == 404:
+        return await _gone(pages, run_id, session)
+    if problem.kind == "answer-invalid":  # to what is not on the form
+        problem = Problem(409, "answer-other-question", "this run waits for something else by now")
+    title = _SLOWER.get(problem.kind)
+    if title is None:
+        raise problem
+    words = f"{sentence(str(problem.detail))} What you said was not used."
+    return await _told(pages, session, run_id, title, words, status=409)
 
 
 async def _gone(pages: Pages, run_id: str, session: Session) -> Response:

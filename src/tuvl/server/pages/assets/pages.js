@@ -111,7 +111,7 @@
       if (!head) return;
       say(head.dataset.say);
       if (head.dataset.going === "no") rest();
-      else if (head.dataset.streams === "yes" && !source) listen();
+      else listen();
     } catch {
       // The server is away; the next look tells whether it is back.
     } finally {
@@ -141,7 +141,11 @@
     source = null;
   };
 
+  // A hidden page keeps no connection: browsers have few of them for all pages of a server.
   const listen = () => {
+    const head = document.getElementById("part-head");
+    if (document.hidden || !head || head.dataset.streams !== "yes") return;
+    if (source && source.readyState !== EventSource.CLOSED) return;
     source = new EventSource(main.dataset.stream);
     for (const type of types) source.addEventListener(type, soon);
     // A run that waits for a person is told as ended, too; when it goes on there is a stream again.
@@ -155,7 +159,10 @@
   };
 
   const look = () => {
-    if (document.hidden) return;
+    if (document.hidden) {
+      hush();
+      return;
+    }
     if (source && source.readyState === EventSource.OPEN) return;
     refresh();
   };
@@ -204,7 +211,7 @@
   };
 
   if (graph) zoomable();
-  if (main.dataset.stream) listen();
+  listen();
   if (main.dataset.live) {
     looking = setInterval(look, Number(main.dataset.every || 5) * 1000);
     ticking = setInterval(tick, 1000);
