@@ -21,8 +21,8 @@ demo: $(VENV)/.runtime ## validate and test the example and run three tickets, o
 test: $(VENV)/.dev $(VENV)/.node $(VENV)/.browser ## run every test
 	@$(BIN)/pytest -n auto $(PYTEST_FLAGS)
 
-soak: $(VENV)/.dev ## run the long tests: a crash before and after every row of a record, workers killed at random
-	@TUVL_SOAK=1 $(BIN)/pytest -n auto $(PYTEST_FLAGS) tests/durable tests/hosting
+soak: $(VENV)/.dev $(VENV)-schemathesis/.ready ## run the long tests: a crash before and after every row of a record, workers killed at random
+	@TUVL_SOAK=1 $(BIN)/pytest -n auto $(PYTEST_FLAGS) tests/durable tests/hosting tests/server
 
 lint: $(VENV)/.dev ## look for mistakes and bad habits
 	@$(BIN)/ruff check $(CODE)
@@ -53,6 +53,11 @@ bench: $(VENV)/.dev ## measure, and write benchmarks/RESULTS.md
 
 bench-peers: $(VENV)/.dev $(VENV)-peers/.ready ## measure tuvl beside other libraries, and write benchmarks/PEERS.md
 	@$(BIN)/python -m benchmarks.peers $(VENV)-peers/bin/python
+
+$(VENV)-schemathesis/.ready: requirements/schemathesis.txt
+	@$(BIN)/uv venv -q --clear $(VENV)-schemathesis
+	@$(BIN)/uv pip install -q --python $(VENV)-schemathesis/bin/python -r requirements/schemathesis.txt
+	@touch $@
 
 $(VENV)-peers/.ready: requirements/peers.txt
 	@$(BIN)/uv venv -q --clear $(VENV)-peers

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import command_line, durable, engine, loop, streaming
+from benchmarks import command_line, durable, engine, loop, server, streaming
 from benchmarks.machine import machine
 from benchmarks.measure import RUNS, Figure
 
@@ -29,6 +29,7 @@ def main() -> int:
             "Engine": [*engine.figures(folder / "engine"), *streaming.figures()],
             "Loop": loop.figures(),
             "Durable runs": durable.figures(folder / "durable"),
+            "Server": server.figures(folder / "server"),
         }
     text = report(groups)
     RESULTS.write_text(text, encoding="utf-8")
