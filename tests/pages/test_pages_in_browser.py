@@ -88,6 +88,7 @@ async def test_a_run_is_paused_resumed_steered_and_aborted_from_its_page(server:
         await page.goto(f"/runs/{run_id}")
         await page.get_by_role("button", name="Pause").click()
         await expect(page.get_by_text("The run is paused: it begins nothing more")).to_be_visible()
+        await expect(page).to_have_url(f"{server.url}/runs/{run_id}")
         await expect(pill(page)).to_have_text("paused")
         await page.get_by_role("button", name="Resume").click()
         await expect(pill(page)).to_have_text("running")

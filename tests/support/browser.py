@@ -73,7 +73,7 @@ async def person(browser: Browser, **options: object) -> AsyncIterator[Watched]:
     watched = Watched(context)
     try:
         yield watched
-        assert watched.problems == []
+        assert not watched.problems, f"went wrong in the browser: {watched.problems}"
     finally:
         await context.close()
 

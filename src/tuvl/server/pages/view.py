@@ -256,11 +256,13 @@ def _used(known: Known, began: datetime | None, until: datetime | None) -> Used:
 def _facts(known: Known, used: Used, began: datetime | None) -> Iterator[tuple[str, str]]:
     following = known.following
     yield "Took" if not known.live else "Running for", seconds(used.seconds) if used.seconds is not None else "–"
-    usage = mapping(mapping(known.row.get("result")).get("usage")) or mapping(known.row.get("usage"))
-    turns = following.turns if following and following.turns else usage.get("llm_calls")
-    calls = following.tool_calls if following and following.tool_calls else usage.get("tool_calls")
-    yield "Turns" if following and following.turns else "Model calls", _figure(turns)
-    yield "Tool calls", _figure(calls)
+    if following is not None and following.log_lines:
+        yield "Turns", _figure(following.turns)
+        yield "Tool calls", _figure(following.tool_calls)
+    else:
+        usage = mapping(mapping(known.row.get("result")).get("usage")) or mapping(known.row.get("usage"))
+        yield "Model calls", _figure(usage.get("llm_calls"))
+        yield "Tool calls", _figure(usage.get("tool_calls"))
     yield "Tokens", _figure(used.tokens)
     yield "Cost", "–" if not used.tokens else "not known" if used.cost_usd is None else cost(used.cost_usd)
     yield "Started", moment(began) if began else "–"

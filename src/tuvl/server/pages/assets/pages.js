@@ -14,10 +14,18 @@
   let touched = -Infinity;
   let looking = 0;
   let ticking = 0;
+  const first = document.getElementById("part-head");
+  const said = first && first.dataset.say;
 
   const say = (words) => {
     const announcer = document.getElementById("announcer");
     if (announcer && words && announcer.textContent !== words) announcer.textContent = words;
+  };
+
+  // What was said after a form was sent is true for a while only, and not for a reload.
+  const dismiss = () => {
+    const told = document.querySelector(".told");
+    if (told) told.remove();
   };
 
   const keep = (old) => {
@@ -109,6 +117,7 @@
       mark();
       const head = document.getElementById("part-head");
       if (!head) return;
+      if (head.dataset.say !== said) dismiss();
       say(head.dataset.say);
       if (head.dataset.going === "no") rest();
       else listen();
@@ -210,6 +219,7 @@
     row();
   };
 
+  if (document.querySelector(".told")) history.replaceState(null, "", location.pathname);
   if (graph) zoomable();
   listen();
   if (main.dataset.live) {
