@@ -59,6 +59,8 @@ def waiting_pages(pages: Pages) -> APIRouter:
     async def answer(request: Request, run_id: RunId) -> Response:
         session, given = await pages.posted(request, "runs:control")
         found = await _found(pages, run_id, session)
+        if found is None and not pages.services.durable.there:
+            return await _gone(pages, run_id, session)
         shown_then = found is not None and found.digest == given.get("digest")
         try:
             value = value_of(found, given) if found is not None and shown_then else _NO_ANSWER
