@@ -1,7 +1,7 @@
 """Durable runs on the database of a host, from the command line: performed here, or waited for where they go on."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -90,7 +90,8 @@ async def performed_here(
             return found
         if control.aborted and not asked and run_id not in host.running:
             asked = True
-            await host.abort(run_id, control.abort_reason or "aborted", "the operator")
+            with suppress(UsageError):  # it has ended just now
+                await host.abort(run_id, control.abort_reason or "aborted", "the operator")
         if run_id in host.running or await host.take(run_id) or told:
             continue
         told = True

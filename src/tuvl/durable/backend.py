@@ -42,7 +42,8 @@ def _refuse_pickle(*args: object) -> Any:
     raise TypeError("a row of the record is not JSON; nothing in it is unpickled")
 
 
-def _without_pickle() -> None:
+def without_pickle() -> None:
+    """Have nothing that is kept unpickled, whatever a row says of itself."""
     # Rows say how they are written, and DBOS would unpickle one that says so, whatever serializer is set.
     for name in ("serialize", "deserialize"):
         setattr(DBOSDefaultSerializer, name, _refuse_pickle)
@@ -58,7 +59,7 @@ class Kept:
 
 def read(path: str, run_id: str) -> Kept | None:
     """Read what a file keeps of a run, and leave the run where it is; `None` when nothing is kept of it."""
-    _without_pickle()
+    without_pickle()
     logging.getLogger("dbos").setLevel(logging.CRITICAL)
     engine = open_sqlite(path)
     client = DBOSClient(
@@ -109,11 +110,11 @@ class Backend:
     @classmethod
     def on_file(cls, path: str, body: Body) -> "Backend":
         """Return the backend of one run's own file, which the caller has locked."""
-        return cls({**_config("file"), "system_database_engine": open_sqlite(path)}, body)
+        return cls({**config_of("file"), "system_database_engine": open_sqlite(path)}, body)
 
     def open(self) -> None:
         """Open the database, and take up what this executor has left; call it inside the event loop."""
-        _without_pickle()
+        without_pickle()
         logging.getLogger("dbos").setLevel(logging.CRITICAL)  # what it says of failures, the run says
         DBOS(config=self._config)
 
@@ -156,7 +157,7 @@ class Backend:
         if self._performed is None:
             self._performed = asyncio.get_running_loop().create_future()
         try:
-            taken, found = await _found(run_id)
+            taken, found = await found_rows(run_id)
             return await self._body(run_id, payload, DbosRows(taken), found)
         except LeftOpen:
             self._left = True
@@ -165,7 +166,8 @@ class Backend:
             self._performed.set_result(None)
 
 
-async def _found(run_id: str) -> tuple[int, dict[str, JsonObject]]:
+async def found_rows(run_id: str) -> tuple[int, dict[str, JsonObject]]:
+    """Return the highest number taken by a row of a run, and its rows by their names."""
     # Asked from outside of the workflow, so that the question is no step of it.
     outside = contextvars.Context()
     ask = partial(outside.run, DBOS.list_workflow_steps, run_id)
@@ -174,7 +176,8 @@ async def _found(run_id: str) -> tuple[int, dict[str, JsonObject]]:
     return max((step["function_id"] for step in steps), default=0), found
 
 
-def _config(executor: str) -> DBOSConfig:
+def config_of(executor: str) -> DBOSConfig:
+    """Return how DBOS is set up, but for its database."""
     return {
         "name": APPLICATION,
         "application_version": APPLICATION_VERSION,

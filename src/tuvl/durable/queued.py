@@ -17,7 +17,7 @@ from dbos._queue import Queue
 from dbos._serialization import DBOSPortableJSONSerializer
 
 from tuvl.dataclass import dataclass
-from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, _config, _found, _without_pickle
+from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, config_of, found_rows, without_pickle
 from tuvl.durable.shared_state import SharedState
 from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING
 from tuvl.journal import Lost
@@ -83,7 +83,7 @@ class SharedRuns:
 
     def connect(self) -> None:
         """Make what tables are missing, and connect."""
-        _without_pickle()
+        without_pickle()
         logging.getLogger("dbos").setLevel(logging.CRITICAL)  # what it says of failures, the run says
         self._client = DBOSClient(
             system_database_engine=self.engine,
@@ -108,7 +108,7 @@ class SharedRuns:
             "workflow_name": WORKFLOW,
             "queue_name": QUEUE if executor is None else PRIVATE + executor,
             "workflow_id": run_id,
-            "app_version": str(_config("")["application_version"]),
+            "app_version": str(config_of("")["application_version"]),
         }
         self._reached.enqueue(options, payload)
 
@@ -159,7 +159,7 @@ class Taker:
 
     def open(self) -> None:
         """Begin to take runs; call it inside the event loop."""
-        config = _config(self._executor)
+        config = config_of(self._executor)
         config["system_database_engine"] = self._runs.engine
         config["run_migrations"] = False
         # Nothing here is sent or received: no connection waits for it, and the thread that looks ends soon.
@@ -194,5 +194,5 @@ class Taker:
 
     async def _perform(self, payload: JsonObject) -> JsonObject:
         run_id = str(DBOS.workflow_id)
-        taken, found = await _found(run_id)
+        taken, found = await found_rows(run_id)
         return await self._body(run_id, payload, OwnedRows(taken), found)

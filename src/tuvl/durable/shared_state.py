@@ -188,6 +188,19 @@ class SharedState:
         query = sa.select(self._waits).where(self._waits.c.run_id == run_id).order_by(self._waits.c.since.desc())
         return self._wait_rows(query)
 
+    def told(self, run_id: str) -> tuple[list[WaitRow], AbortRow | None]:
+        """Return everything that a run has waited for, the latest first, and whether it is to stop."""
+        waits, aborts = self._waits, self._aborts
+        waited = sa.select(waits).where(waits.c.run_id == run_id).order_by(waits.c.since.desc())
+        ordered = sa.select(aborts).where(aborts.c.run_id == run_id)
+
+        def look(connection: sa.Connection) -> tuple[list[WaitRow], AbortRow | None]:
+            rows = [WaitRow(**row._mapping) for row in connection.execute(waited)]
+            order = connection.execute(ordered).first()
+            return rows, None if order is None else AbortRow(reason=order.reason, by=order.asked_by)
+
+        return self._in_transaction(look)
+
     def open_waits(self) -> list[WaitRow]:
         """Return what runs wait for, the oldest first."""
         query = sa.select(self._waits).where(self._waits.c.answered_at.is_(None)).order_by(self._waits.c.since)

@@ -52,6 +52,8 @@ class Taken:
         self._controls: dict[str, RunControl] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._stopped: set[str] = set()
+        self._waited: set[str] = set()
+        """Runs that have waited for somebody, so that there is something of it to forget at their end."""
         self.leaving = False
         """Whether runs are let go of after the entry of their record that is in work."""
 
@@ -103,16 +105,20 @@ class Taken:
             self._tasks.discard(task)
             self._controls.pop(run_id, None)
             self._stopped.discard(run_id)
+            self._waited.discard(run_id)
         return {"v": 1, "result": result.to_json()}
 
     async def _performed(
         self, run_id: str, started: Started, rows: OwnedRows, found: dict[str, JsonObject]
     ) -> RunResult:
         control = self._controls[run_id]
-        answers = await asyncio.to_thread(self._answers, run_id)
-        await self.obey()
+        waits, order = await asyncio.to_thread(self._state.told, run_id)
+        if waits:
+            self._waited.add(run_id)
+        if order is not None:
+            self.abort(run_id, order.reason, by=order.by)
         try:
-            journal = LeavingJournal(rows, found, leaving=lambda: self.leaving, answers=answers)
+            journal = LeavingJournal(rows, found, leaving=lambda: self.leaving, answers=_answers(waits))
             async with self._workshop.of(started) as prepared:
                 if prepared.changed:
                     _log.info("run %r goes on with the files it was started with", run_id)
@@ -145,19 +151,6 @@ class Taken:
             except DatabaseFault:
                 continue
 
-    def _answers(self, run_id: str) -> tuple[Answer, ...]:
-        return tuple(
-            Answer(
-                wait=wait.name,
-                digest=wait.digest,
-                by=wait.answered_by,
-                at=datetime.fromtimestamp(wait.answered_at, UTC),
-                value=wait.answer,
-            )
-            for wait in reversed(self._state.waits_of(run_id))
-            if wait.answer is not None and wait.answered_at is not None and wait.answered_by is not None
-        )
-
     async def _let_go(self, result: RunResult, started: Started, owner: str) -> None:
         """Let go of a run that has not ended; raises `LeftToOthers` for it."""
         kind = None if result.error is None else result.error.type
@@ -172,7 +165,8 @@ class Taken:
         if result.status == "suspended":
             await asyncio.to_thread(self._state.suspend, _wait_of(result, started), owner=owner)
             raise LeftToOthers
-        await asyncio.to_thread(self._state.over, result.run_id)
+        if result.run_id in self._waited or result.run_id in self._stopped:
+            await asyncio.to_thread(self._state.over, result.run_id)
 
     async def _impossible(self, run_id: str, started: Started, type: str, message: str) -> RunResult:
         """Return the end of a run that cannot go on here, nor anywhere with the same files and settings."""
@@ -193,6 +187,20 @@ class Taken:
             run_id, status="failed", signal=None, at=datetime.now(UTC), result=result.to_json()
         )
         return result
+
+
+def _answers(waits: Sequence[WaitRow]) -> tuple[Answer, ...]:
+    return tuple(
+        Answer(
+            wait=wait.name,
+            digest=wait.digest,
+            by=wait.answered_by,
+            at=datetime.fromtimestamp(wait.answered_at, UTC),
+            value=wait.answer,
+        )
+        for wait in reversed(waits)
+        if wait.answer is not None and wait.answered_at is not None and wait.answered_by is not None
+    )
 
 
 def _wait_of(result: RunResult, started: Started) -> WaitRow:
