@@ -1,6 +1,7 @@
 """What a run refuses for reasons that stand in the files is an error of validate, and the other way round."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ from tests.check.checking import check, of, workflow
 from tests.engine.run_support import Project
 from tuvl.check.finding import Report, Severity
 from tuvl.errors import ConfigError
+from tuvl.llm.settings import CallSettings
 from tuvl.plan.compile import compile_workflow
 from tuvl.project.index import ProjectIndex
 from tuvl.tools.approval import StandingAnswer
+from tuvl.values import JsonObject
 
 MODELS = {
     "llms/small.yaml": "kind: AgentModel\nmetadata: { name: small }\nspec: { provider: openai, model: gpt-4.1-mini }\n",
@@ -197,4 +200,58 @@ def test_base_that_is_no_url_is_told_before_a_run_and_refused_by_it(tmp_path: Pa
 @pytest.mark.parametrize("base", GOOD_BASES)
 def test_base_that_is_a_url_or_may_be_one_is_not_refused(tmp_path: Path, base: str) -> None:
     assert of(check(tmp_path, preset_at(base)), "TV220") == []
+    assert runs(tmp_path)
+
+
+RESERVED = {
+    "another model": ({"model": "gpt-5"}, "model"),
+    "its own tools": ({"tools": []}, "tools"),
+    "its own messages": ({"messages": []}, "messages"),
+    "a stream": ({"stream": True}, "stream"),
+    "many replies": ({"n": 8}, "n"),
+    "many replies in the body": ({"extra_body": {"n": 8, "min_p": 0.1}}, "extra_body.n"),
+    "many replies by another name": ({"best_of": 8}, "best_of"),
+    "another model in the body": ({"extra_body": {"model": "gpt-5"}}, "extra_body.model"),
+    "retries of another layer": ({"max_retries": 5}, "max_retries"),
+    "other models after it": ({"fallbacks": ["openai/gpt-5"]}, "fallbacks"),
+    "a price of its own": ({"input_cost_per_token": 0}, "input_cost_per_token"),
+    "a deadline of its own": ({"timeout": 3600}, "timeout"),
+}
+OWN_SETTINGS = {
+    "sampling": {"top_p": 0.5, "seed": 3, "reasoning_effort": "low"},
+    "a longest reply": {"max_completion_tokens": 300},
+    "a body and headers": {"extra_body": {"min_p": 0.1, "max_retries": 3}, "extra_headers": {"n": "8"}},
+    "a variable": {"extra_body": "${BODY}"},
+}
+
+
+def preset_with(extra: object, provider: str = "openai") -> dict[str, str]:
+    spec = {"provider": provider, **({"replies": ["x"]} if provider == "scripted" else {"model": "m"}), "extra": extra}
+    preset = json.dumps({"kind": "AgentModel", "metadata": {"name": "small"}, "spec": spec})
+    return {**project(agent()), "llms/small.yaml": preset}
+
+
+@pytest.mark.parametrize(("extra", "name"), RESERVED.values(), ids=RESERVED)
+def test_setting_that_is_not_the_presets_is_told_before_a_run_and_refused_by_it(
+    tmp_path: Path, extra: JsonObject, name: str
+) -> None:
+    (found,) = of(check(tmp_path, preset_with(extra)), "TV220")
+    assert found.message.startswith(f"`extra` may not set {name!r}: ")
+    assert (found.path, found.severity) == (f"spec.extra.{name}", Severity.ERROR)
+    assert not runs(tmp_path)
+    with pytest.raises(
+        ConfigError, match=re.escape(found.message)
+    ):  # who makes a model without a file is told the same
+        CallSettings(name="small", model="m", extra=extra)
+
+
+@pytest.mark.parametrize("extra", OWN_SETTINGS.values(), ids=OWN_SETTINGS)
+def test_other_settings_are_the_presets_own(tmp_path: Path, extra: JsonObject) -> None:
+    assert of(check(tmp_path, preset_with(extra)), "TV220") == []
+    assert runs(tmp_path)
+    CallSettings(name="small", model="m", extra=extra)
+
+
+def test_scripted_model_sends_no_settings_so_that_none_is_refused(tmp_path: Path) -> None:
+    assert of(check(tmp_path, preset_with({"n": 8}, provider="scripted")), "TV220") == []
     assert runs(tmp_path)

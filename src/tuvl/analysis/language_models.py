@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tuvl.analysis.amount import Amount, exactly, unknown
+from tuvl.analysis.amount import NOTHING, Amount, exactly, highest, unknown
 from tuvl.analysis.measure import Measure
 from tuvl.analysis.steps import mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
 from tuvl.dataclass import dataclass
 from tuvl.model_table import TableEntry, table_entry
+from tuvl.spec.reserved_settings import sent_settings
 
 DEFAULT_MODEL = "default"
 DEFAULT_TIMEOUT_S = 120.0
@@ -17,6 +18,12 @@ DEFAULT_TIMEOUT_S = 120.0
 
 _OWN_LANES = ("scripted", "openai_compatible")
 """Providers that the table knows nothing of."""
+
+_CAP = "max_tokens"
+_OTHER_CAPS = ("max_completion_tokens", "max_output_tokens")
+"""What providers call the same, besides."""
+_CAPS_OF_SERVERS = ("max_new_tokens", "max_tokens_to_sample", "maxOutputTokens", "num_predict", "n_predict")
+"""What some servers call the same, and others do not know."""
 
 Lookup = Callable[[str], TableEntry | None]
 
@@ -38,8 +45,10 @@ class ModelFacts:
     highest_output_price: float | None = None
     max_output: int | None = None
     max_output_field: str = ""
-    forced_output: int | None = None
-    """What `extra` of the preset sends in place of the agent's own `max_output_tokens`."""
+    forced_output: bool = False
+    """Whether `extra` of the preset has a `max_tokens`, which goes out in place of the agent's `max_output_tokens`."""
+    output_beside: Amount = NOTHING
+    """What `extra` asks for by another name. It goes out beside, and providers differ in which they heed."""
     window: int | None = None
     window_field: str = ""
     timeout_s: float = DEFAULT_TIMEOUT_S
@@ -59,11 +68,13 @@ class ModelFacts:
 
     def longest_reply(self, asked: int | None, field: str) -> Amount:
         """Tokens of one reply, when so many are asked for at most (`field` says where); `None` asks for no bound."""
-        if asked is not None and self.forced_output is None:
-            return exactly(asked, field)
-        if self.max_output is None:
-            return unknown(f"the longest reply of model {self.name!r} ({field} is not set)")
-        return exactly(self.max_output, self.max_output_field)
+        if asked is not None and not self.forced_output:
+            longest = exactly(asked, field)
+        elif self.max_output is not None:
+            longest = exactly(self.max_output, self.max_output_field)
+        else:
+            longest = unknown(f"the longest reply of model {self.name!r} ({field} is not set)")
+        return longest.or_more(self.output_beside)
 
     def _known(self, price: float | None) -> Amount:
         return unknown(f"the price of model {self.name!r}") if price is None else exactly(price)
@@ -115,22 +126,30 @@ def _listed(name: str, model: str, lookup: Lookup, spec: Mapping[str, Any]) -> M
 def _declared(facts: ModelFacts, spec: Mapping[str, Any]) -> ModelFacts:
     """Lay what a preset says over what the table says."""
     facts = _with_price(facts, mapping(spec.get("price")))
-    extra = mapping(spec.get("extra"))
-    extra = {**extra, **mapping(extra.get("extra_body"))}
-    forced = whole(extra.get("max_tokens"))
-    for longest, field in (
-        (forced, "extra.max_tokens"),
-        (whole(spec.get("max_tokens")), "max_tokens"),
-        (whole(extra.get("max_completion_tokens")), "extra.max_completion_tokens"),
-    ):
-        if longest is not None:
-            where = f"{field} of model {facts.name!r}"
-            facts = replace(facts, max_output=longest, max_output_field=where, forced_output=forced)
-            break
+    facts = _with_caps(facts, whole(spec.get("max_tokens")), sent_settings(mapping(spec.get("extra"))))
     window, timeout = whole(spec.get("context_window")), positive(spec.get("timeout"))
     if window is not None:
         facts = replace(facts, window=window, window_field=f"context_window of model {facts.name!r}")
     return facts if timeout is None else replace(facts, timeout_s=timeout, preset_timeout_s=timeout)
+
+
+def _with_caps(facts: ModelFacts, preset: int | None, sent: Mapping[str, Any]) -> ModelFacts:
+    """Lay the longest reply that a preset asks for over what the table says, and beside it what goes out as well."""
+    of_model = f"of model {facts.name!r}"
+    most = unknown(f"the longest reply {of_model}")  # whatever it is asked for
+    if facts.max_output is not None:
+        most = exactly(facts.max_output, facts.max_output_field)
+    others = {name: whole(sent[name]) for name in (*_OTHER_CAPS, *_CAPS_OF_SERVERS) if sent.get(name) is not None}
+    beside = highest(
+        most if size is None else exactly(size, f"extra.{name} {of_model}") for name, size in others.items()
+    )
+    facts = replace(facts, forced_output=_CAP in sent, output_beside=beside)
+    heeded = [(size, f"extra.{name}") for name, size in others.items() if size is not None and name in _OTHER_CAPS]
+    if _CAP in sent:
+        longest, field = whole(sent[_CAP]), f"extra.{_CAP}"
+    else:
+        longest, field = max(heeded, default=(None, "")) if preset is None else (preset, _CAP)
+    return facts if longest is None else replace(facts, max_output=longest, max_output_field=f"{field} {of_model}")
 
 
 def _with_price(facts: ModelFacts, price: Mapping[str, Any]) -> ModelFacts:

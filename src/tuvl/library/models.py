@@ -38,7 +38,7 @@ class _Provider:
     price: Price | None = None
     """Price; without it a cost bound is refused where the price is not known otherwise."""
     extra: JsonObject = field(default_factory=dict)
-    """Further parameters, passed to the provider as they are."""
+    """Further parameters, passed to the provider as they are; none that the engine sets, or bounds reckon with."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""

@@ -17,6 +17,7 @@ from tuvl.llm.identity import ModelIdentity
 from tuvl.llm.messages import DeltaSink, Message, ModelReply, ModelRequest, Price, ToolSpec
 from tuvl.llm.settings import CallSettings, asks_for_json, stream_options
 from tuvl.llm.wire import MAX_REPLY_BYTES, encode_message, encode_tool, read_reply
+from tuvl.spec.reserved_settings import HEADERS, sent_settings
 from tuvl.values import JsonObject, JsonValue
 
 
@@ -31,10 +32,8 @@ class DirectModel:
         self._headers = {"content-type": "application/json", "accept": "application/json"}
         if settings.api_key:
             self._headers["authorization"] = f"Bearer {settings.api_key}"
-        extra = dict(settings.extra)
-        self._headers.update(_texts(extra.pop("extra_headers", None)))
-        body = extra.pop("extra_body", None)
-        self._extra: JsonObject = {**extra, **(body if isinstance(body, dict) else {})}
+        self._headers.update(_texts(settings.extra.get(HEADERS)))
+        self._extra: JsonObject = sent_settings(settings.extra)
         self._history = _Fragments()
         self._tools: tuple[tuple[ToolSpec, ...], bytes] = ((), b"")
 

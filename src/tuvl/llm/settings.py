@@ -6,10 +6,8 @@ from dataclasses import field
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
 from tuvl.llm.messages import Message, ModelRequest, Price
+from tuvl.spec.reserved_settings import reserved_settings
 from tuvl.values import JsonObject, JsonValue
-
-RESERVED = frozenset({"model", "messages", "tools", "stream", "n"})
-"""Parameters that belong to the engine: `extra` may not set them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +25,8 @@ class CallSettings:
     extra: JsonObject = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        taken = sorted(RESERVED.intersection(self.extra))
-        if taken:
-            raise ConfigError(f"model {self.name!r}: 'extra' may not set {', '.join(map(repr, taken))}")
+        for setting in reserved_settings(self.extra):
+            raise ConfigError(f"model {self.name!r}: `extra` may not set {setting.name!r}: {setting.why}")
 
     def parameters(self, request: ModelRequest) -> JsonObject:
         """Return the sampling parameters of one call: what the step says, else what the preset says."""

@@ -144,7 +144,7 @@ class ModelSpec(Ruled):
     price: PriceSpec | None = None
     """Price; default what LiteLLM knows of the model, else unknown."""
     extra: Tree = Field(default_factory=dict)
-    """Further parameters passed to the provider as they are."""
+    """Further parameters passed to the provider as they are; none that the engine sets, or bounds reckon with."""
     script: Text | None = None
     """`provider: scripted`: path of a file of replies, from the folder of this file."""
     replies: Many[ScriptedReply | str] | None = None

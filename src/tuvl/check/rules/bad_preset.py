@@ -10,11 +10,12 @@ from tuvl.check.rule import Subject
 
 
 class BadPreset(FaultRule):
-    """The `api_base` of a language model is no URL to call: no `http(s)://`, no host, or more than an address.
+    """A language model cannot be called: its `api_base` is no URL, or `extra` has a setting that is not its own.
 
     The run would begin, do what comes before its first model call, and fail there. A user name or a password in the
-    address would go into logs with it. Variables count as written well; their values are looked at when the model is
-    made.
+    address would go into logs with it. `extra` may neither set what the engine sets (`model`, `messages`, `tools`) nor
+    what is reckoned with before a run: how many replies a call makes (`n`), how often it is made again, by which model,
+    and at which price. Variables count as written well; their values are looked at when the model is made.
     """
 
     code = "TV220"
@@ -22,6 +23,6 @@ class BadPreset(FaultRule):
     severity = Severity.ERROR
 
     def visit_document(self, subject: Subject) -> Iterator[Finding]:
-        """Look at the address of a model."""
+        """Look at the address and the settings of a model."""
         if subject.kind == "AgentModel":
             yield from self.report(preset_faults(mapping(subject.document.data)), subject)
