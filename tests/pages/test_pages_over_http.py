@@ -11,8 +11,26 @@ import pytest
 from tests.pages.pages_support import MEAN, desk, signed_cookie, start
 from tests.server.server_support import Serving, events_of, opened, reached, serving
 from tuvl.redaction import register_secret
-from tuvl.server.pages.runs_pages import PER_PAGE
+from tuvl.server.pages.runs_pages import PER_PAGE, PER_PART
 
+LONG = """
+- id: read
+  kind: Agent
+  mode: autonomous
+  agent:
+    model: reader
+    steering: Read.
+    audit: true
+    max_iterations: 3
+    token_budget: 100000
+    tools:
+      - ref: look
+        description: Read a page.
+        parameters: {type: object, properties: {page: {type: integer}}}
+    outcome: {enum: [read]}
+  routes: {read: END, max_iterations: END, budget_exceeded: END, error: END}
+- {id: look, kind: Functional, runner: set, values: {seen: "{{ page }}"}}
+"""
 SECRET = "s3cr3t-of-the-pages"
 
 
@@ -87,6 +105,31 @@ async def test_who_is_not_signed_in_is_led_to_sign_in_and_back(tmp_path):
         assert (await client.get("/login", params={"next": '"><script>'})).text.count("<script") == 1
         answer = await client.post("/login", data={"token": await server.token(), "next": "//evil.example/"})
         assert answer.headers["location"] == "/"
+
+
+async def test_a_long_transcript_comes_in_parts_the_last_one_first(tmp_path):
+    project = desk(tmp_path)
+    calls = [{"name": "look", "arguments": {"page": n}} for n in range(PER_PART + 3)]
+    project.model({"text": "I read it all.", "tool_calls": calls}, {"json": {"outcome": "read"}}, name="reader")
+    project.workflow(LONG, name="long")
+    async with serving(project) as server, browser(server) as ada:
+        client = await server.client(id="bot")
+        answer = await client.post("/api/runs", json={"workflow": "long"})
+        run_id = answer.json()["run_id"]
+        last = (await ada.get(f"/runs/{run_id}/transcript")).text
+        assert last.count('<li class="card') == 5
+        assert "part 2 of 2" in last
+        first = (await ada.get(f"/runs/{run_id}/transcript", params={"part": 1})).text
+        assert first.count('<li class="card') == PER_PART
+        assert "I read it all." in first
+        beyond = (await ada.get(f"/runs/{run_id}/transcript", params={"part": 99})).text
+        assert "part 2 of 2" in beyond
+
+
+async def test_the_description_of_the_api_is_not_about_pages(tmp_path):
+    async with serving(desk(tmp_path)) as server:
+        paths = (await server.anyone().get("/openapi.json")).json()["paths"]
+        assert all(path.startswith(("/api/", "/healthz", "/readyz", "/metrics")) for path in paths)
 
 
 async def test_a_run_of_another_tenant_is_not_there(tmp_path):

@@ -187,9 +187,20 @@ def test_what_has_no_bound_or_is_not_known_has_no_gauge() -> None:
 
 
 def test_a_line_of_the_list_leads_to_its_run_whatever_its_id() -> None:
-    line = run_line({"run_id": "a/../b?c#<d>", "status": "completed"}, paused=False, gone=False, now=NOW)
+    line = run_line({"run_id": "a/../b?c#<d>", "status": "completed"}, paused=False, live=False, now=NOW)
     assert line.href == "/runs/a%2F..%2Fb%3Fc%23%3Cd%3E" == run_href("a/../b?c#<d>")
     assert (line.started, line.took, line.used) == ("–", "–", "–")
+
+
+@pytest.mark.parametrize(
+    ("age", "live", "word"), [(3, False, "running"), (60, False, "process gone"), (60, True, "running")]
+)
+def test_a_run_is_taken_to_be_lost_only_when_its_process_has_had_time_to_say_that_it_has_it(
+    graph: RunGraph, age: int, live: bool, word: str
+) -> None:
+    row = {"run_id": "r", "status": "running", "started_at": (NOW - timedelta(seconds=age)).isoformat()}
+    assert run_line(row, paused=False, live=live, now=NOW).look.word == word
+    assert run_view(known(graph, row=row, live=live), NOW).look.word == word
 
 
 @pytest.mark.parametrize(

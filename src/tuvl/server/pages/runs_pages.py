@@ -28,6 +28,9 @@ from tuvl.values import JsonObject
 PER_PAGE = 40
 """Runs on one page of the list."""
 
+PER_PART = 60
+"""Entries of a transcript on one page; each may hold a long text."""
+
 LONGEST_MESSAGE = 8192
 """Characters of what a run is told."""
 
@@ -165,19 +168,26 @@ def runs_pages(pages: Pages) -> APIRouter:
         return await watched(pages.services, run_id, session.caller, last_id=last_event_id)
 
     @router.get("/runs/{run_id}/transcript")
-    async def transcript(request: Request, run_id: RunId) -> Response:
+    async def transcript(
+        request: Request, run_id: RunId, part: Annotated[int | None, Query(ge=1, le=1_000_000)] = None
+    ) -> Response:
         session = await pages.session(request, "agent:observe")
         session.caller.must_have("runs:read")
         principal = session.caller.principal
         row = await pages.services.reading.run(run_id, principal)
         entries = await pages.services.reading.trace(run_id, TraceFilter(), principal)
+        parts = max(1, -(-len(entries) // PER_PART))
+        # Without a number it is the last part: what happened just now.
+        part = min(part or parts, parts)
         text = render(
             "transcript.html",
             frame=await pages.frame(session, "runs"),
             run_id=run_id,
             run_href=run_href(run_id),
             workflow=shown(row["workflow"]),
-            entries=[talk_entry(entry) for entry in entries],
+            entries=[talk_entry(entry) for entry in entries[(part - 1) * PER_PART : part * PER_PART]],
+            part=part,
+            parts=parts,
         )
         return page(text)
 
@@ -232,7 +242,7 @@ async def _listed(pages: Pages, asked: Asked, caller: Caller) -> RunsPage:
 
 def _line(row: JsonObject, live: dict[str, RunInfo], now: datetime) -> RunLine:
     info = live.get(str(row["run_id"]))
-    return run_line(row, paused=info is not None and info.paused, gone=info is None, now=now)
+    return run_line(row, paused=info is not None and info.paused, live=info is not None, now=now)
 
 
 async def _cards(pages: Pages, run_id: str, caller: Caller) -> list[WaitCard]:

@@ -20,6 +20,8 @@ ControlName: TypeAlias = Literal["pause", "resume", "steer", "abort"]
 
 _ENDED = frozenset({"completed", "failed", "aborted"})
 
+_YOUNG_S = 10.0
+
 SHORT_ID = 8
 """Characters of a run's id that a list shows."""
 
@@ -47,11 +49,12 @@ class RunLine:
     principal: str
 
 
-def run_line(row: JsonObject, *, paused: bool, gone: bool, now: datetime) -> RunLine:
-    """Return a run of the store as the list shows it."""
+def run_line(row: JsonObject, *, paused: bool, live: bool, now: datetime) -> RunLine:
+    """Return a run of the store as the list shows it; `live` ones are had by a process."""
     status = str(row.get("status"))
     began, ended = read_moment(row.get("started_at")), read_moment(row.get("finished_at"))
     run_id = str(row.get("run_id"))
+    gone = not live and not _is_young(began, now)
     return RunLine(
         run_id=run_id,
         href=run_href(run_id),
@@ -66,6 +69,11 @@ def run_line(row: JsonObject, *, paused: bool, gone: bool, now: datetime) -> Run
         used=_used_words(mapping(row.get("usage"))),
         principal=shown(row.get("principal")),
     )
+
+
+def _is_young(began: datetime | None, now: datetime) -> bool:
+    """Whether the process that has a run may not have said so yet."""
+    return began is not None and (now - began).total_seconds() < _YOUNG_S
 
 
 def _status(status: str, *, paused: bool, gone: bool) -> str:
@@ -141,8 +149,8 @@ class RunView:
 def run_view(known: Known, now: datetime) -> RunView:
     """Return what the page of a run shows."""
     row, following = known.row, known.following
-    status = _run_status(known)
     began = (following and following.started_at) or read_moment(row.get("started_at"))
+    status = _run_status(known, gone=not known.live and not _is_young(began, now))
     ended = (following and following.finished_at) or read_moment(row.get("finished_at"))
     result = mapping(row.get("result"))
     error = mapping(result.get("error")) or mapping(row.get("error"))
@@ -179,12 +187,12 @@ def run_view(known: Known, now: datetime) -> RunView:
     )
 
 
-def _run_status(known: Known) -> str:
+def _run_status(known: Known, *, gone: bool) -> str:
     following = known.following
     if following is not None and following.finished is not None:
         return following.finished.status
     status = str(known.row.get("status") or "running")
-    return _status(status, paused=known.paused, gone=not known.live)
+    return _status(status, paused=known.paused, gone=gone)
 
 
 def _controls(*, going: bool, paused: bool) -> tuple[ControlName, ...]:
