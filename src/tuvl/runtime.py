@@ -231,6 +231,7 @@ class Engine:
             plan.preset,
             environ=self._environ,
             script_dir=Path(plan.folder) if plan.folder is not None else self._project.root,
+            only_hosts=plan.only_hosts,
             http=self._http,
             clock=self._clock,
             recorder=recorder,

@@ -189,11 +189,15 @@ def test_model_that_is_not_there_is_misuse_on_the_command_line_and_told_in_a_sce
 
 
 def test_policy_of_the_project_holds_for_judges(tuvl_test: Command, tmp_path: Path) -> None:
+    policy = "kind: ProjectConfig\nspec:\n  policy: { allow_models: [default, openai_compatible/*] }\n"
     project(tmp_path, good=scenario(f"{KINDLY}, model: vendor/judge"))
-    (tmp_path / "tuvl.yaml").write_text(
-        "kind: ProjectConfig\nspec:\n  policy: { allow_models: [default, openai_compatible/*] }\n", encoding="utf-8"
-    )
-    (found,) = judged(tuvl_test)
+    (tmp_path / "tuvl.yaml").write_text(policy, encoding="utf-8")
+    told = tuvl_test()
+    assert told.code == 1
+    assert "TV219 judge 1 calls model 'vendor/judge', which is none that" in told.out
+    project(tmp_path, good=scenario(KINDLY))
+    (tmp_path / "tuvl.yaml").write_text(policy, encoding="utf-8")
+    (found,) = judged(tuvl_test, "--judge-model", "vendor/judge")
     assert found["verdict"] == "unanswered"
     assert "`policy.allow_models` allows" in found["reason"]
 

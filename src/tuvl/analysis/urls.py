@@ -10,6 +10,7 @@ from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
 from tuvl.analysis.surroundings import Surroundings, spec_of
 from tuvl.dataclass import dataclass
 from tuvl.http.url_parts import UrlSyntaxError, host_is_templated, split_url
+from tuvl.spec.provider_settings import addresses
 from tuvl.values import KeyPath
 
 _AUTHORITY = re.compile(r"([a-z][a-z0-9+.-]*)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)(?::(\d+))?", re.IGNORECASE)
@@ -61,7 +62,8 @@ def urls(data: Mapping[str, Any], kind: str | None) -> Iterator[Url]:
                 if step.kind == "APICall":
                     yield from _url(step.get("http", "url"), (*step.path, "http", "url"), by_policy=True)
         case "AgentModel":
-            yield from _url(spec.get("api_base"), ("spec", "api_base"), by_policy=False)
+            for place, address in addresses(spec):
+                yield from _url(address, ("spec", *place), by_policy=False)
         case "Artifact":
             if spec.get("type") == "mcp":
                 yield from _url(spec.get("url"), ("spec", "url"), by_policy=True)

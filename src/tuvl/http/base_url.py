@@ -28,3 +28,13 @@ def base_url_problem(text: str) -> str | None:
     if parts.query or parts.fragment:
         return "has a query or a fragment, and paths are added to its end"
     return None
+
+
+def host_and_port(text: str) -> tuple[str, int] | None:
+    """Return where a base URL leads; `None` for a text that names no host."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return None
+    return (parts.hostname, port) if parts.hostname else None

@@ -8,7 +8,8 @@ from typing import cast
 
 from tuvl.clock import Clock
 from tuvl.errors import ConfigError, UsageError
-from tuvl.http.base_url import base_url_problem
+from tuvl.http.address import AddressPolicy
+from tuvl.http.base_url import base_url_problem, host_and_port
 from tuvl.http.client import HttpClient
 from tuvl.llm.direct import DirectModel
 from tuvl.llm.litellm_model import LiteLLMModel
@@ -22,9 +23,10 @@ from tuvl.llm.settings import CallSettings
 from tuvl.redaction import register_secret
 from tuvl.source.loading import load_data
 from tuvl.spec.llm import AgentModel, ModelSpec
+from tuvl.spec.provider_settings import addresses
 from tuvl.spec.variables import expand, variables
 from tuvl.suggest import did_you_mean
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, format_path
 
 
 def make_model(
@@ -34,6 +36,7 @@ def make_model(
     environ: Mapping[str, str],
     script_dir: Path,
     http: HttpClient,
+    only_hosts: tuple[str, ...] | None = None,
     clock: Clock | None = None,
     recorder: Recorder | None = None,
     replay: Replay | None = None,
@@ -47,13 +50,15 @@ def make_model(
         environ: Where `${VAR}` is read from.
         script_dir: Folder of the preset's file, which a scripted model's `script` is relative to.
         http: The runtime's HTTP client, for models called directly.
+        only_hosts: The only hosts that addresses of the preset may lead to; `None` sets no such bound.
         clock: Time; the real one unless a test holds the hands.
         recorder: The run's recorder, when it has one.
         replay: The recording the run is played from, when it is.
         known: Names of all presets, for the hint in the error.
 
     Raises:
-        ConfigError: The name is no preset and no provider string, a variable is missing, or a script is unusable.
+        ConfigError: The name is no preset and no provider string, a variable is missing, a script is unusable, or an
+            address leads to a host that may not be called.
     """
     if preset is None and "/" not in name:
         hint = did_you_mean(name, known)
@@ -74,12 +79,28 @@ def make_model(
             clock=clock,
         )
     else:
-        model = _live(name, preset.spec, environ, http, clock)
+        settings = _settings(name, preset.spec, environ)
+        _refuse_hosts(settings, only_hosts)
+        model = _live(name, preset.spec, settings, http, clock)
     return model if recorder is None else recorder.wrap(model)
 
 
-def _live(name: str, spec: ModelSpec, environ: Mapping[str, str], http: HttpClient, clock: Clock | None) -> ChatModel:
-    settings = _settings(name, spec, environ)
+def _refuse_hosts(settings: CallSettings, only_hosts: tuple[str, ...] | None) -> None:
+    """Hold the addresses of a model against the project's policy, now that variables have their values."""
+    if only_hosts is None:
+        return
+    policy = AddressPolicy(only_hosts=only_hosts)
+    for path, address in addresses({"api_base": settings.api_base, "extra": settings.extra}):
+        reached = host_and_port(address)
+        if reached is None or not policy.permits_host(*reached):
+            host = "a host that cannot be read" if reached is None else f"host {reached[0]!r}"
+            raise ConfigError(
+                f"AgentModel {settings.name!r}: {format_path(path)!r} leads to {host}, "
+                "which is none that `policy.allow_hosts` allows"
+            )
+
+
+def _live(name: str, spec: ModelSpec, settings: CallSettings, http: HttpClient, clock: Clock | None) -> ChatModel:
     direct = spec.provider == "openai_compatible"
     problem = base_url_problem(settings.api_base or "") if direct or settings.api_base else None
     if problem is not None:

@@ -12,3 +12,5 @@ class ModelPlan:
     preset: AgentModel | None = None
     folder: str | None = None
     """Folder of the preset's file: its `script:` is found from there."""
+    only_hosts: tuple[str, ...] | None = None
+    """The project's `spec.policy.allow_hosts`: the only hosts that the preset's addresses may lead to."""

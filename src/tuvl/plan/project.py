@@ -78,7 +78,12 @@ class PlanProject:
             raise ConfigError(f"{document.file}: {fault.message}")
         refuse_secrets(document, self.index)
         folder = Path(document.file).absolute().parent
-        return ModelPlan(name=name, preset=build_as(document, AgentModel), folder=str(folder))
+        return ModelPlan(
+            name=name,
+            preset=build_as(document, AgentModel),
+            folder=str(folder),
+            only_hosts=self.settings.policy.allow_hosts,
+        )
 
     def prose(self, text: str, *, site: str, where: str) -> Template:
         """Compile the text at a prose site: inline text is a template, an artifact when its front matter says so."""

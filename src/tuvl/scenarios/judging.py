@@ -140,6 +140,7 @@ class _Bench:
                 plan.preset,
                 environ=judges.environ,
                 script_dir=self._project.root if plan.folder is None else Path(plan.folder),
+                only_hosts=plan.only_hosts,
                 http=self._http,
                 known=self._project.presets,
             )

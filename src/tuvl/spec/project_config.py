@@ -58,7 +58,7 @@ class Policy(Contract):
     allow_models: Many[Text] | None = None
     """Patterns of the models that may be called, e.g. `openai/*`; default all."""
     allow_hosts: Many[Text] | None = None
-    """The only hosts that HTTP calls may reach; default all that the address policy allows."""
+    """The only hosts that HTTP calls, MCP servers and addresses of models may lead to; default any."""
     require_approval: ApprovalPolicy | None = None
     """Which tools need a person's approval."""
     require_pins: bool = False
