@@ -5,7 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import TypeAlias
 
-from sqlalchemy import bindparam, insert, update
+from sqlalchemy import Insert, Update, bindparam, insert, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tuvl.data.gathered import Gathered
@@ -38,28 +39,40 @@ def values_of(run: RunRow, status: str) -> dict[str, object]:
 class RunMarks:
     """Writes both; every method raises what its transaction raises."""
 
-    def __init__(self, transaction: Transaction) -> None:
+    def __init__(self, transaction: Transaction, dialect: str) -> None:
         self._transaction = transaction
-        self._beginnings, self._ends = Gathered(self._begin_all), Gathered(self._finish_all)
+        new = (postgresql if dialect == "postgresql" else sqlite).insert(runs)
+        again = {"status": new.excluded.status, "signal": None, "finished_at": None}
+        self._queued = self._gathered(new.on_conflict_do_nothing())
+        self._begun = self._gathered(insert(runs))
+        self._reopened = self._gathered(new.on_conflict_do_update(index_elements=[runs.c.run_id], set_=again))
+        self._ended = self._gathered(_ENDED)
+
+    async def queue(self, run: RunRow, status: str) -> None:
+        """Keep that a run is to begin; one that is known stays as it is."""
+        await self._queued.put(values_of(run, status))
 
     async def begin(self, run: RunRow, status: str) -> None:
         """Keep that a run began."""
-        await self._beginnings.put(values_of(run, status))
+        await self._begun.put(values_of(run, status))
+
+    async def reopen(self, run: RunRow, status: str) -> None:
+        """Keep that a run goes on which began before, and that it began where even that is not kept."""
+        await self._reopened.put(values_of(run, status))
 
     async def finish(self, run_id: str, *, status: str, signal: str | None, at: datetime, result: JsonValue) -> None:
         """Keep how a run ended."""
         ended = {"ended_run": run_id, "status": status, "signal": signal, "finished_at": at, "result": result}
-        await self._ends.put(ended)
+        await self._ended.put(ended)
 
     async def aclose(self) -> None:
         """Wait until what has come is written."""
-        await self._beginnings.aclose()
-        await self._ends.aclose()
+        for gathered in (self._queued, self._begun, self._reopened, self._ended):
+            await gathered.aclose()
 
-    async def _begin_all(self, rows: Sequence[Mapping[str, object]]) -> None:
-        async with self._transaction() as connection:
-            await connection.execute(insert(runs), list(rows))
+    def _gathered(self, statement: Insert | Update) -> Gathered:
+        async def write(rows: Sequence[Mapping[str, object]]) -> None:
+            async with self._transaction() as connection:
+                await connection.execute(statement, list(rows))
 
-    async def _finish_all(self, rows: Sequence[Mapping[str, object]]) -> None:
-        async with self._transaction() as connection:
-            await connection.execute(_ENDED, list(rows))
+        return Gathered(write)

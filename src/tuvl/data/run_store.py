@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, Table, and_, func, insert, literal, or_, select, text, true, update
+from sqlalchemy import ColumnElement, Row, Select, Table, and_, func, insert, or_, select, text, true, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -18,7 +18,7 @@ from tuvl.data.control_tables import interventions, prepare_control
 from tuvl.data.engines import WRITES, open_engine
 from tuvl.data.faults import step_error
 from tuvl.data.reaching import Reached
-from tuvl.data.run_marks import RunMarks, values_of
+from tuvl.data.run_marks import RunMarks
 from tuvl.data.run_rows import MessageRow, ModelCallRow, Place, Rows, RunFilter, RunRow, ToolCallRow, TraceFilter
 from tuvl.data.run_tables import messages, model_calls, prepare, runs, tool_calls
 from tuvl.principal import ANY, Principal
@@ -29,6 +29,9 @@ _WHAT = "the store of runs"
 
 _LOCK = 7_281_454
 """Key of the PostgreSQL lock under which the tables are made."""
+
+_AT_ONCE = 1000
+"""Transactions that may write at once on PostgreSQL, whose pool is what really bounds them."""
 
 OPEN = "open"
 """State of a reply that comes in pieces; of one that was cut off, by a crash for one, it stays."""
@@ -55,8 +58,11 @@ class RunStore:
         self._engine: AsyncEngine = self._opened.engine
         self._writing = self._engine.execution_options(**{WRITES: True})
         self._lock = asyncio.Lock()
+        # SQLite has one writer at a time, and those who find it taken sleep for longer and longer: in this process they
+        # queue up instead.
+        self._turn = asyncio.Semaphore(1 if self._engine.dialect.name == "sqlite" else _AT_ONCE)
         self._ready = False
-        self._marks = RunMarks(self._transaction)
+        self._marks = RunMarks(self._transaction, self._engine.dialect.name)
         self.control = ControlStore(self._prepared, self._rows, self._engine.dialect.name)
         """Runs that go on, and what they are told."""
         self.access = AccessStore(self._prepared, self._rows, self._engine.dialect.name)
@@ -81,11 +87,7 @@ class RunStore:
     async def queued(self, run: RunRow) -> None:
         """Keep that a run is to begin as soon as a process takes it; one that is known stays as it is."""
         await self._prepare()
-        values = values_of(run, QUEUED)
-        known = select(runs.c.run_id).where(runs.c.run_id == run.run_id).exists()
-        new = select(*(literal(value, runs.c[name].type) for name, value in values.items())).where(~known)
-        async with self._transaction() as connection:
-            await connection.execute(insert(runs).from_select(list(values), new))
+        await self._marks.queue(run, QUEUED)
 
     async def requeue(self, run_id: str, *, was: str) -> None:
         """Keep that a run goes on as soon as a process takes it, if its status is what it was."""
@@ -97,12 +99,7 @@ class RunStore:
     async def reopen(self, run: RunRow) -> None:
         """Keep that a run goes on which began before, and that it began where even that is not kept."""
         await self._prepare()
-        values = {"status": RUNNING, "signal": None, "finished_at": None}
-        async with self._transaction() as connection:
-            found = await connection.execute(update(runs).where(runs.c.run_id == run.run_id).values(values))
-            known = found.rowcount == 1
-        if not known:
-            await self.begin(run)
+        await self._marks.reopen(run, RUNNING)
 
     async def finish(self, run_id: str, *, status: str, signal: str | None, at: datetime, result: JsonValue) -> None:
         """Keep how a run ended."""
@@ -198,7 +195,7 @@ class RunStore:
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncConnection]:
         try:
-            async with self._writing.begin() as connection:
+            async with self._turn, self._writing.begin() as connection:
                 yield connection
         except (SQLAlchemyError, OSError) as error:
             raise step_error(error, what=_WHAT) from error
