@@ -170,7 +170,7 @@ def test_files_with_errors_are_compared_as_far_as_they_can_be_read(
     code, out, err = printed(capfd, "git:HEAD", ".")
     assert code == 1
     assert "bound-raised" in out
-    assert "field-changed: step 'triage': max_iteratons: 1" in out
+    assert "field-unknown: step 'triage': max_iteratons: 1" in out
     assert err.startswith("tuvl diff: workflows/triage.yaml has 1 error, and was compared as far as it can be read")
 
 

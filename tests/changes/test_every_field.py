@@ -9,8 +9,9 @@ from tests.changes.samples import KINDS, doc, full, mutations, side
 from tuvl.changes.change import CODES, ChangeClass
 from tuvl.changes.compare import compare_pair
 from tuvl.changes.fields import FIELDS, SHARED, policy_of
-from tuvl.changes.policy import Elsewhere
+from tuvl.changes.policy import Block, Elsewhere, Entries
 from tuvl.changes.site import Side
+from tuvl.changes.walk import policy_of_node
 from tuvl.spec.shape import table
 from tuvl.spec.table import AnyOfNode, ChoiceNode, ListNode, Node, ObjectNode
 from tuvl.values import format_path
@@ -91,19 +92,42 @@ def test_every_code_of_a_row_is_known() -> None:
             assert codes - {"DataSource"} <= CODES.keys()
 
 
-def test_every_field_that_bounds_has_a_row() -> None:
-    """A bound without a row would be told as any other field; its name gives it away."""
-    unnamed = [
-        f"{name}.{field}"
-        for name, node in KNOWN.items()
-        for field in node.fields
-        if field.startswith("max_") and policy_of(name, field) is None
-    ]
-    assert unnamed == ["Compaction.max_tokens"]
+def undecided(node: Node, seen: set[str]) -> list[str]:
+    """The fields below a node, as comparing goes down to them, for which nobody has said what a change means."""
+    match node:
+        case ObjectNode() if node.name not in seen:
+            seen.add(node.name)
+            return [where for field in node.fields for where in undecided_field(node, field, seen)]
+        case ChoiceNode():
+            inner = (*node.cases.values(), *([node.otherwise] if node.otherwise else []))
+            return [where for each in inner for where in undecided(each, seen)]
+        case ListNode():
+            return undecided(node.item, seen)
+        case AnyOfNode():
+            return [where for each in node.branches for where in undecided(each, seen)]
+        case _:
+            return []
 
 
-def test_field_nobody_knows_changes_behaviour(state: Side) -> None:
+def undecided_field(node: ObjectNode, field: str, seen: set[str]) -> list[str]:
+    policy, inner = policy_of(node.name, field), node.fields[field]
+    if policy is None and isinstance(policy_of_node(inner), Block):
+        policy = Block()
+    if policy is None:
+        return [f"{node.name}.{field}"]
+    goes_down = isinstance(policy, Block | Entries) or (isinstance(policy, Elsewhere) and policy.by == "workflows")
+    return undecided(inner, seen) if goes_down else []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_somebody_has_decided_what_a_change_of_each_field_means(kind: str) -> None:
+    """A new field of the language has to get a row before it can be released."""
+    assert undecided(table(kind).root, set()) == []
+
+
+def test_field_nobody_knows_widens_authority(state: Side) -> None:
     sample = next(full("AgentModel"))
     changed = {**sample, "spec": {**sample["spec"], "from_tomorrow": 1}}
-    found = compare_pair(doc(state, sample), doc(state, changed)).changes
-    assert [(change.cls, change.code) for change in found] == [(ChangeClass.BEHAVIOUR, "field-changed")]
+    for old, new in ((sample, changed), (changed, sample)):
+        found = compare_pair(doc(state, old), doc(state, new)).changes
+        assert [(change.cls, change.code) for change in found] == [(ChangeClass.WIDENS, "field-unknown")]

@@ -4,6 +4,7 @@ import re
 from typing import Any, TypeAlias, assert_never
 
 from tuvl.analysis.steps import items, mapping
+from tuvl.changes.change import CLASSES, CODES
 from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.policy import Cap, Gate, Location, Members, Narrowing, Rank, Statuses, Toggle, Weights
 from tuvl.values import canonical
@@ -58,7 +59,7 @@ def compare_cap(findings: Findings, policy: Cap, old: object, new: object, spot:
 def compare_toggle(findings: Findings, policy: Toggle, old: object, new: object, spot: Spot) -> None:
     """Compare two switches."""
     if _differ(old, new):
-        code = policy.on if new is True else policy.off if old is True else "field-changed"
+        code = policy.on if new is True else policy.off if old is True or new is False else "field-changed"
         findings.say(code, spot.label, spot, old, new)
 
 
@@ -156,7 +157,11 @@ def compare_members(findings: Findings, policy: Members, old: object, new: objec
     everything_old, everything_new = _is_all(policy, old), _is_all(policy, new)
     if everything_old and everything_new:
         return
-    if everything_old:
+    if policy.absent_is_other and (old is None) != (new is None):
+        graver = min((policy.added, policy.removed), key=lambda code: CLASSES.index(CODES[code].cls))
+        what = "those that stand elsewhere" if new is None else "these in place of those that stand elsewhere"
+        findings.say(graver, f"{spot.label}: {what}", spot, old, new, on_old=new is None, may=True)
+    elif everything_old:
         findings.say(policy.removed, f"{spot.label}: only these", spot, None, new)
     elif everything_new:
         findings.say(policy.added, f"{spot.label}: no longer only these", spot, old, None, on_old=new is None)

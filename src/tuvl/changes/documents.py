@@ -36,6 +36,7 @@ def compare_documents(old: Doc, new: Doc) -> Findings:
     if kind == PROSE:
         _body(findings, old, new)
     elif kind == "AgentModel":
+        _provider(findings, old, new)
         _script(findings, old, new)
         compare_prices(findings, old, new)
     elif kind == "DataSource":
@@ -80,6 +81,14 @@ def _connection(findings: Findings, old: Doc, new: Doc) -> None:
         Walk("DataSource", findings).pair(block.fields["connection"] if block is not None else None, was, now, spot)
     else:
         compare_directed(findings, Location("store-moved", "credential-changed"), was, now, spot)
+
+
+def _provider(findings: Findings, old: Doc, new: Doc) -> None:
+    """Another provider is another address; a script sends nothing anywhere."""
+    was, now = old.spec.get("provider"), new.spec.get("provider")
+    if was != now:
+        code = "model-changed" if now == "scripted" else "provider-moved"
+        findings.say(code, "provider", Spot(("spec", "provider"), ("spec", "provider")), was, now, on_old=now is None)
 
 
 def _script(findings: Findings, old: Doc, new: Doc) -> None:

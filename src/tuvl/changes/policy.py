@@ -7,9 +7,10 @@ from tuvl.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """Any difference is one change."""
+    """Any difference is one change; `removed` where a value that is gone means something else."""
 
     code: str = "field-changed"
+    removed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,16 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """A list of words, or one word, as a set. `absent_is_all`: no list, or an empty one, holds everything."""
+    """A list of words, or one word, as a set. `absent_is_all`: no list, or an empty one, holds everything.
+
+    `absent_is_other`: without a list one holds that stands elsewhere, so that nobody can tell which holds more.
+    """
 
     added: str
     removed: str
     absent_is_all: bool = False
     empty_is_all: bool = False
+    absent_is_other: bool = False
     order: str = "reordered"
 
 
@@ -93,9 +98,13 @@ class Subschema:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A text, or a reference to an artifact that holds one."""
+    """A text, or a reference to an artifact that holds one.
+
+    `weighs`: the text decides something, so that another text behind the same reference is told here, too.
+    """
 
     code: str
+    weighs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +136,24 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A mapping with keys of the author's own; `removed` where a key that is gone means something of itself."""
+    """A mapping with keys of the author's own.
+
+    `removed` and `changed` where a key that is gone, or has another value, means something of itself.
+    """
 
     code: str = "field-changed"
     removed: str | None = None
+    changed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """Checks by code, and how much each weighs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of a provider, known by their names alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +188,7 @@ Policy: TypeAlias = (
     | Block
     | Mapped
     | Weights
+    | Settings
     | Named
     | Elsewhere
 )

@@ -3,7 +3,7 @@
 from tuvl.analysis.steps import items
 from tuvl.artifacts.reference import ArtifactRef, is_reference
 from tuvl.changes.findings import Findings, Spot
-from tuvl.changes.policy import Named, References
+from tuvl.changes.policy import Named, Prose, References
 from tuvl.changes.site import Doc, Side, doc_of, doc_of_artifact
 from tuvl.dataclass import dataclass
 from tuvl.values import canonical
@@ -32,12 +32,13 @@ def _source(side: Side, value: object) -> _Source:
     return _Source(value, doc, None if view is None else view.body, view is not None and view.template)
 
 
-def compare_prose(findings: Findings, code: str, old: object, new: object, spot: Spot) -> None:
+def compare_prose(findings: Findings, policy: Prose, old: object, new: object, spot: Spot) -> None:
     """Compare the texts at one site; artifacts of one place are compared as documents, where their files differ."""
+    code = policy.code
     before, after = _source(findings.old.side, old), _source(findings.new.side, new)
     if before.doc is not None and after.doc is not None:
         findings.link(before.doc, after.doc)
-        _reference(findings, code, before, after, spot)
+        _reference(findings, policy, before, after, spot)
         return
     findings.link(before.doc, after.doc)
     if canonical(old) == canonical(new):  # type: ignore[arg-type]  # documents hold JSON
@@ -53,15 +54,16 @@ def compare_prose(findings: Findings, code: str, old: object, new: object, spot:
     findings.say(code, spot.label, spot, shown_old, shown_new, on_old=new is None)
 
 
-def _reference(findings: Findings, code: str, before: _Source, after: _Source, spot: Spot) -> None:
-    if before.written == after.written:
-        return
+def _reference(findings: Findings, policy: Prose, before: _Source, after: _Source, spot: Spot) -> None:
     same = before.text == after.text and before.template == after.template
+    if before.written == after.written and (same or not policy.weighs):
+        return
     shown = (str(before.written), str(after.written))
     if same:
         findings.say("relabelled", f"{spot.label}: another version or name of the same text", spot, shown=shown)
     else:
-        findings.say(code, f"{spot.label}: another artifact", spot, shown=shown)
+        what = "another artifact" if before.written != after.written else "another text of the artifact"
+        findings.say(policy.code, f"{spot.label}: {what}", spot, shown=shown)
 
 
 def compare_references(findings: Findings, policy: References, old: object, new: object, spot: Spot) -> None:

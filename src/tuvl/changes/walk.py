@@ -25,12 +25,14 @@ from tuvl.changes.policy import (
     Rank,
     References,
     Says,
+    Settings,
     Statuses,
     Subschema,
     Toggle,
     Weights,
 )
 from tuvl.changes.prose import compare_named, compare_prose, compare_references
+from tuvl.changes.provider_settings import compare_settings
 from tuvl.changes.shown import canonical_differs
 from tuvl.changes.subschema import compare_subschema
 from tuvl.spec.schema_files import load_schema
@@ -89,24 +91,26 @@ class Walk:
             if same and old.get(field) != new.get(field):
                 self.findings.spelled_otherwise = True
         if policy is None:
-            policy = _policy_of_node(inner)
+            policy = Says("field-unknown") if inner is None else policy_of_node(inner)
         self._compare(policy, inner, one, other, spot)
 
     def _compare(self, policy: Policy, node: Node | None, old: object, new: object, spot: Spot) -> None:
         findings = self.findings
         match policy:
-            case Says(code):
-                self._says(code, node, old, new, spot)
+            case Says(code, removed):
+                self._says(removed if removed is not None and new is None else code, node, old, new, spot)
             case Cap() | Toggle() | Rank() | Members() | Statuses() | Narrowing() | Location() | Gate() | Weights():
                 compare_directed(findings, policy, old, new, spot)
             case Subschema():
                 compare_subschema(findings, policy, old, new, spot)
-            case Prose(code):
-                compare_prose(findings, code, old, new, spot)
+            case Prose():
+                compare_prose(findings, policy, old, new, spot)
             case References():
                 compare_references(findings, policy, old, new, spot)
             case Named():
                 compare_named(findings, policy, old, new, spot)
+            case Settings():
+                compare_settings(findings, old, new, spot)
             case Mapped():
                 self._mapped(policy, old, new, spot)
             case Entries():
@@ -139,7 +143,8 @@ class Walk:
             elif key not in before:
                 self.findings.say(code, f"{below.label} is new", below, None, after[key], at_key=True)
             elif canonical(before[key]) != canonical(after[key]):
-                self.findings.say(code, below.label, below, before[key], after[key])
+                changed = policy.changed or code
+                self.findings.say(changed, below.label, below, before[key], after[key], may=policy.changed is not None)
         if not isinstance(old, dict | None) or not isinstance(new, dict | None):
             self._says(policy.code, None, old, new, spot)
 
@@ -193,11 +198,12 @@ class Walk:
         self.blocks((one, other), before, after, spot)
 
 
-_TELLING = frozenset({"public"})
+_TELLING = frozenset({"public", "schedule", "offer_tools"})
 """Fields of a block that mean something of themselves when the whole block is new or gone."""
 
 
-def _policy_of_node(node: Node | None) -> Policy:
+def policy_of_node(node: Node) -> Policy:
+    """How a field without a row is compared; one that is no block ought to have one."""
     match node:
         case ObjectNode() | ChoiceNode():
             return Block()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tuvl.analysis.called_models import called_models
 from tuvl.analysis.language_models import model_facts
 from tuvl.analysis.run_bounds import MAX_CONTEXT_BYTES, MAX_STEPS
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
@@ -86,6 +87,7 @@ def _steps(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, Wor
     compare_exits(findings, pairs, facts, told)
     compare_authority(findings, pairs, facts)
     compare_fired(findings, pairs, facts)
+    _models(findings, facts)
     _odd_steps(findings, facts)
 
 
@@ -131,7 +133,6 @@ def _pair(
             gone, come = compare_outcomes(findings, facts, before, after, spot)
             told[0].update(gone)
             told[1].update(come)
-        _policy(findings, facts, earlier, after, spot)
     elif after.kind == "Response" and not replaced:
         compare_response(findings, before, after, spot)
 
@@ -182,16 +183,28 @@ def _left_to_model(facts: WorkflowFacts, step: StepView) -> Mapping[str, object]
     return found
 
 
-def _policy(
-    findings: Findings, facts: tuple[WorkflowFacts, WorkflowFacts], before: StepView | None, after: StepView, spot: Spot
-) -> None:
-    """Tell of a model that the policy does not allow."""
-    place = spot.at("agent", label="").at("model")
-    was = None if before is None else facts[0].model_names(before.agent.get("model"))
-    now = facts[1].model_names(after.agent.get("model"))
-    if was != now and not facts[1].allows_model(now):
-        what = f"model {now[-1]!r} is none that `policy.allow_models` allows"
-        findings.say("model-beyond-policy", what, place, shown=(was[-1] if was else None, now[-1]))
+def _models(findings: Findings, facts: tuple[WorkflowFacts, WorkflowFacts]) -> None:
+    """Tell of models at another provider, and of those that the policy does not allow, wherever one is called."""
+    before = {
+        (each.step, each.site): facts[0].model_names(each.name) for each in called_models(facts[0].view, facts[0].index)
+    }
+    for called in called_models(facts[1].view, facts[1].index):
+        was, now = before.get((called.step, called.site)), facts[1].model_names(called.name)
+        spot = Spot(called.path, called.path, "", called.step)
+        if was == now:
+            continue
+        shown = (was[-1] if was else None, now[-1])
+        if not facts[1].allows_model(now):
+            what = f"model {now[-1]!r} is none that `policy.allow_models` allows"
+            findings.say("model-beyond-policy", what, spot, shown=shown)
+        elif was is not None and _provider(now) not in (_provider(was), "scripted", ""):
+            findings.say("provider-moved", "a model of another provider is called", spot, shown=shown)
+
+
+def _provider(names: tuple[str, ...]) -> str:
+    """The provider of a model by its names; nothing for a preset that is not there."""
+    provider, slash, _ = names[-1].partition("/")
+    return provider if slash or len(names) > 1 else ""
 
 
 def _added(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts], step: StepView) -> None:
@@ -217,7 +230,6 @@ def _added(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, Wor
         for index, key in enumerate(_injected(step)):
             below = spot.at("agent", label="").at("context_injection").at(index, label="")
             findings.say("context-injected", f"{key!r} is given to a model", below)
-        _policy(findings, facts, None, step, spot)
 
 
 def _injected(step: StepView) -> list[str]:

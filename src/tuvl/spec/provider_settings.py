@@ -8,11 +8,8 @@ from tuvl.values import KeyPath
 
 _ADDRESS = re.compile(r"(?:^|_)(?:base|endpoint|url|uri|proxy|host)(?:$|_)")
 
-CAPS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of"})
+CAPS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
 """Settings that bound how much one call may use."""
-
-BODY = "extra_body"
-"""The setting that holds further ones, for servers that know more than the dialect does."""
 
 STYLES = frozenset(
     {
