@@ -1,4 +1,4 @@
-"""What is wrong with the schedule and the dot paths of a workflow."""
+"""What is wrong with the schedule, the dot paths and the URLs of a workflow."""
 
 from collections.abc import Iterator
 
@@ -6,11 +6,12 @@ from tuvl.analysis.cron import cron_problem
 from tuvl.analysis.dot_path import dot_path_problem
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
+from tuvl.analysis.url_faults import unusable_url
 from tuvl.values import KeyPath
 
 
 def bad_expressions(workflow: WorkflowView) -> Iterator[Fault]:
-    """A schedule that never fires, and paths that can never be followed."""
+    """A schedule that never fires, paths that can never be followed, and URLs that can never be called."""
     schedule = mapping(workflow.spec.get("trigger")).get("schedule")
     if isinstance(schedule, str):
         problem = cron_problem(schedule)
@@ -21,6 +22,7 @@ def bad_expressions(workflow: WorkflowView) -> Iterator[Fault]:
     for step in workflow.steps:
         for path, value in _dot_paths(step):
             yield from _bad_path(value, (*step.path, *path))
+        yield from unusable_url(step)
 
 
 def _bad_path(value: object, path: KeyPath) -> Iterator[Fault]:

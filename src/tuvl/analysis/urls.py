@@ -8,6 +8,7 @@ from typing import Any
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
 from tuvl.analysis.surroundings import Surroundings, spec_of
+from tuvl.analysis.url_faults import unusable_url
 from tuvl.dataclass import dataclass
 from tuvl.http.url_parts import UrlSyntaxError, host_is_templated, split_url
 from tuvl.spec.provider_settings import addresses
@@ -175,7 +176,7 @@ def templated_hosts(step: StepView, project: Surroundings) -> Iterator[Fault]:
     if step.kind != "APICall" or not isinstance(url, str) or "{{" not in url:
         return
     try:
-        if not host_is_templated(url):
+        if not host_is_templated(url) or any(unusable_url(step)):
             return
     except UrlSyntaxError:
         return

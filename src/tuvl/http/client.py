@@ -7,6 +7,7 @@ from urllib.parse import urljoin, urlsplit
 from tuvl.http.address import AddressPolicy
 from tuvl.http.fault import HttpFault
 from tuvl.http.message import HttpReply, HttpRequest, check_header
+from tuvl.http.url_parts import target_problem
 from tuvl.http.wire import HttpStream, Resolver, Wire
 from tuvl.values import number_text
 
@@ -103,21 +104,11 @@ class HttpClient:
 
 
 def _check_target(url: str, policy: AddressPolicy | None) -> None:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        host = parts.hostname or ""
-    except ValueError:
-        raise HttpFault("the URL is not well-formed", kind="invalid_request") from None
-    if parts.scheme not in {"http", "https"} or not host:
-        raise HttpFault("the URL is not an absolute http(s) URL", kind="invalid_request")
-    if any(char <= " " or char == "\\" or char == "\x7f" for char in url):
-        raise HttpFault("the URL holds a space, a backslash or a control character", kind="invalid_request")
-    if not host.isascii():
-        # Two parsers may read such a host differently, and one of them decides what is allowed.
-        raise HttpFault("the host is not ASCII; write its xn-- form", kind="invalid_request")
-    if parts.username is not None:
-        raise HttpFault("the URL holds a user name; credentials go under 'auth'", kind="invalid_request")
+    problem = target_problem(url)
+    if problem is not None:
+        raise HttpFault(problem, kind="invalid_request")
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     if policy is not None and not policy.permits_host(host, port):
         raise HttpFault(f"{host!r} is not in spec.policy.allow_hosts of tuvl.yaml", kind="address_refused")
 

@@ -1,6 +1,7 @@
 """Where the expressions of a URL stand, told from its text alone; nothing here loads a template engine."""
 
 import re
+from urllib.parse import urlsplit
 
 _AUTHORITY = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 
@@ -42,6 +43,25 @@ def host_is_templated(text: str) -> bool:
         elif not past_authority(before):
             return True
     return False
+
+
+def target_problem(url: str) -> str | None:
+    """Say in a sentence why no call can be made to a URL, whatever stands there; `None` when nothing keeps it off."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return "the URL is not well-formed"
+    if parts.scheme not in {"http", "https"} or not host:
+        return "the URL is not an absolute http(s) URL"
+    if any(char <= " " or char == "\\" or char == "\x7f" for char in url):
+        return "the URL holds a space, a backslash or a control character"
+    if not host.isascii():
+        # Two parsers may read such a host differently, and one of them decides what is allowed.
+        return "the host is not ASCII; write its xn-- form"
+    if parts.username is not None:
+        return "the URL holds a user name; credentials go under 'auth'"
+    return None
 
 
 def past_authority(prefix: str) -> bool:

@@ -5,15 +5,17 @@ from collections.abc import Iterator
 from tuvl.analysis.expression_faults import bad_expressions
 from tuvl.analysis.pattern import pattern_problem
 from tuvl.analysis.steps import WorkflowView, items, mapping
+from tuvl.analysis.url_faults import unusable_server
 from tuvl.check.faulted import FaultRule
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Subject
 
 
 class BadExpression(FaultRule):
-    """A schedule, a dot path or a regular expression that cannot be used as such.
+    """A schedule, a dot path, a URL or a regular expression that cannot be used as such.
 
-    A schedule that never fires and a path that never matches fail in silence. A regular expression that may take
+    A schedule that never fires and a path that never matches fail in silence; a URL that is relative, or has a space in
+    it, is never called. A regular expression that may take
     exponential time lets one hostile text stop a run, so only such are taken as can be matched in linear time: no
     look-around, no back-references.
     """
@@ -23,13 +25,14 @@ class BadExpression(FaultRule):
     severity = Severity.ERROR
 
     def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
-        """Look at the schedule and the dot paths."""
+        """Look at the schedule, the dot paths and the URLs."""
         yield from self.report(bad_expressions(workflow), subject)
 
     def visit_document(self, subject: Subject) -> Iterator[Finding]:
-        """Look at the patterns of a guardrail."""
+        """Look at the patterns of a guardrail, and at the URL of an MCP server."""
         if subject.kind != "Artifact":
             return
+        yield from self.report(unusable_server(mapping(subject.document.data)), subject)
         spec = mapping(mapping(subject.document.data).get("spec"))
         for index, check in enumerate(items(spec.get("checks"))):
             for place, pattern in enumerate(items(mapping(check).get("patterns"))):
