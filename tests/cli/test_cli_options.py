@@ -88,6 +88,7 @@ def test_every_option_reaches_its_place() -> None:
         (["f", "--model", "a=x/y", "--model", "a=x/z"], "--model replaces 'a' twice"),
         (["f", "--record", "a", "--replay", "b"], "--record and --replay exclude each other"),
         (["f", "--format", "json"], "--format is for --dry-run"),
+        (["f", "--detach", "--dry-run"], "--detach and --dry-run exclude each other"),
     ],
 )
 def test_wrong_value_is_named_with_what_is_right(argv: list[str], message: str) -> None:

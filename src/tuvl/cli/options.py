@@ -44,9 +44,9 @@ class RunOptions:
     project: str | None
     dry_run: bool
     durable: bool
-    detach: bool
-    """Whether the run is left to workers."""
     format: PlanFormat
+    detach: bool = False
+    """Whether the run is left to workers."""
     bundle_workflow: str | None = None
     """Which workflow of a bundle."""
     bundle_digest: str | None = None
