@@ -81,7 +81,7 @@ def figures(folder: Path) -> list[Figure]:
 @contextmanager
 def _served(folder: Path) -> Iterator[tuple[str, int, int]]:
     """Serve the project while the block runs; gives host, port and process."""
-    words = ["--port", "0", "--concurrency", str(2 * LIVE), "--rate", "100000", "--burst", "100000", "--grace", "0"]
+    words = ["--port", "0", "--concurrency", "5000", "--rate", "100000", "--burst", "100000", "--grace", "0"]
     process = Popen([TUVL, "serve", *words], cwd=folder, stderr=PIPE, text=True, env=environ())
     try:
         assert process.stderr is not None

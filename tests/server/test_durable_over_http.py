@@ -105,16 +105,23 @@ async def test_a_durable_run_that_a_server_leaves_is_gone_on_with_by_the_next(tm
         run_id = (await client.post("/api/runs", json=body)).json()["run_id"]
         await reached("next")
         watched = asyncio.create_task(client.get(f"/api/runs/{run_id}/events"))
+        body = {"workflow": "gated", "input": {"gate": "next-waited"}, "durable": True}
+        waiting = asyncio.create_task(server.anyone(Authorization=token).post("/api/runs", json=body))
+        await reached("next-waited")
         while not server.services.streams.open:
             await asyncio.sleep(0)
         server.stop.set()
         text = (await watched).text
         assert "run_finished" not in text, "it has not ended, and nobody says so"
+        waited = await waiting
+        problem(waited, 503, "closing")
     opened("next")
+    opened("next-waited")
     async with serving(shop(tmp_path), durable=True) as server:
         client = server.anyone(Authorization=token)
-        shown = await settled(client, run_id)
-        assert shown["status"] == "completed"
+        for run in (f"/api/runs/{run_id}", waited.headers["location"]):
+            shown = await settled(client, run.rpartition("/")[2])
+            assert shown["status"] == "completed"
 
 
 async def test_one_key_is_one_durable_run(tmp_path):

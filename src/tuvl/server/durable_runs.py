@@ -57,8 +57,11 @@ class DurableRun:
         return document
 
     def leave(self) -> None:
-        """Say that its client waits no more: that ends a run which was not started detached."""
-        if not (self.detached or self._ended or self.log.ended):
+        """Say that its client waits no more: that ends a run which was not started detached.
+
+        A server that closes down leaves the run to the next process, and its clients look for it there.
+        """
+        if not (self.detached or self._ended or self.log.ended or self._runs.leaving):
             self._runs.abort_soon(self.run_id, "its client has left", by=self._by.id)
 
 
@@ -87,6 +90,8 @@ class DurableRuns:
         self._stack = AsyncExitStack()
         self._logs: OrderedDict[str, EventLog] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
+        self.leaving = False
+        """Whether this process gives its runs up."""
 
     @property
     def there(self) -> bool:
@@ -119,6 +124,7 @@ class DurableRuns:
 
     async def drain(self, timeout_s: float) -> None:
         """Leave those that go on here to others, each after what it is doing."""
+        self.leaving = True
         if self._host is not None:
             await self._host.drain(timeout_s)
 

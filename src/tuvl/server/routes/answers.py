@@ -32,7 +32,10 @@ async def answer_start(services: Services, request: Request, order: Order) -> Re
             return stream(services, run, last_id=None, content=True, on_end=run.leave)
         case "sync":
             try:
-                document = await _unless_left(request, run.outcome())
+                document = await _unless_left(request, run.outcome(), services.streams.closing)
+            except _ClosingDown:
+                where = {"Location": f"/api/runs/{run.run_id}", "Retry-After": "5"}
+                raise Problem(503, "closing", "the server closes down, and the run goes on", headers=where) from None
             finally:
                 run.leave()
             return finished(run.run_id, document)
@@ -92,17 +95,31 @@ async def _of_known(services: Services, run: Known, order: Order) -> Response:
     return finished(run.run_id, result)
 
 
-async def _unless_left(request: Request, wanted: Awaitable[Value]) -> Value | None:
-    """Wait for something, unless the client leaves; `None` when it did."""
+class _ClosingDown(Exception):
+    """The server closes down before what a client waits for is there."""
+
+
+async def _unless_left(request: Request, wanted: Awaitable[Value], closing: asyncio.Event) -> Value | None:
+    """Wait for something, unless the client leaves; `None` when it did. Raises `_ClosingDown`."""
     getting = asyncio.ensure_future(wanted)
-    leaving = asyncio.create_task(_left(request))
+    leaving, closed = asyncio.create_task(_left(request)), asyncio.create_task(closing.wait())
     try:
-        await asyncio.wait((getting, leaving), return_when=asyncio.FIRST_COMPLETED)
-        return getting.result() if getting.done() else None
+        await asyncio.wait((getting, leaving, closed), return_when=asyncio.FIRST_COMPLETED)
+        if closed.done():
+            # What has ended by then is only about to say so.
+            await asyncio.wait((getting, leaving), timeout=_LAST_S, return_when=asyncio.FIRST_COMPLETED)
+        if getting.done():
+            return getting.result()
+        if leaving.done():
+            return None
+        raise _ClosingDown
     finally:
-        for task in (getting, leaving):
+        for task in (getting, leaving, closed):
             task.cancel()
-        await asyncio.gather(getting, leaving, return_exceptions=True)
+        await asyncio.gather(getting, leaving, closed, return_exceptions=True)
+
+
+_LAST_S = 0.5
 
 
 async def _left(request: Request) -> None:
