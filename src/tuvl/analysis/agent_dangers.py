@@ -110,8 +110,17 @@ def untrusted_instructions(taint: Taint, *, certain: bool) -> Iterator[Fault]:
             yield Fault(
                 read.place,
                 f"untrusted text becomes an instruction: {where} of agent {place.step.id!r} shows {name!r}: {way}",
-                f"name {read.key!r} in `context_injection`, which marks it as untrusted, and speak of it in words",
+                _instead(read.key),
             )
+
+
+def _instead(key: str) -> str:
+    if key.startswith("_"):
+        return (
+            f"copy {key!r} to a key of its own with a `set` step, and name that in `context_injection`, which marks it "
+            "as untrusted"
+        )
+    return f"name {key!r} in `context_injection`, which marks it as untrusted, and speak of it in words"
 
 
 def ungated_results(step: StepView, workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:

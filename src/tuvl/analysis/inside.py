@@ -84,10 +84,15 @@ def outside_text(name: str | None, project: Surroundings, tells: Tells) -> bool:
             return name in found
 
 
-def _gives(view: WorkflowView, known: frozenset[str], tells: Tells) -> bool:
+def run_by_routes(view: WorkflowView) -> list[StepView]:
+    """The steps that routes lead to, or the order of the file: not those that others only call."""
     routed = {target for step in view.steps for target in step.routes.values()}
     only_called = {reference.target for reference in step_references(view)} - routed
-    written = [each for step in view.steps if step.id not in only_called for each in tells(step, view, known)]
+    return [step for step in view.steps if step.id not in only_called]
+
+
+def _gives(view: WorkflowView, known: frozenset[str], tells: Tells) -> bool:
+    written = [each for step in run_by_routes(view) for each in tells(step, view, known)]
     dirty = {key for key, stranger, _ in written if stranger}
     grows = True
     while grows:

@@ -11,6 +11,7 @@ from tuvl.analysis.signals import FAILURES
 from tuvl.analysis.spread import spread
 from tuvl.analysis.steps import StepView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.analysis.untrusted_failures import QUOTING, failure_spills
 from tuvl.analysis.untrusted_sources import Spill, open_inputs, spills
 from tuvl.analysis.witness import shortest, shown
 from tuvl.dataclass import dataclass
@@ -24,11 +25,19 @@ _DEEPEST = 6
 
 @dataclass(frozen=True, slots=True)
 class _Spilt:
-    """What one place adds when it is done: keys with text from outside, and keys made of others."""
+    """What one place adds when it is done, or when it fails: keys with text from outside, and keys made of others."""
 
     dirty: int
     copies: tuple[tuple[int, int], ...]
     """Key, and the keys of which any makes it untrusted."""
+
+    def added(self, keys: int) -> int:
+        """The keys that are untrusted now, after these were before."""
+        added = self.dirty
+        for key, sources in self.copies:
+            if keys & sources:
+                added |= key
+        return added
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,7 @@ class Taint:
     spills: dict[int, tuple[Spill, ...]]
     """Place → what it writes."""
     spilt: dict[int, _Spilt]
+    failed: dict[int, _Spilt]
     arguments: dict[tuple[int, int], int]
     """Caller and called place → arguments that a model fills with free text."""
     schemas: dict[str, tuple[object, ...]]
@@ -53,16 +63,12 @@ class Taint:
         if not edge.signal:
             return keys | self.arguments.get((edge.source, edge.target), 0)
         step = self.flow.graph.places[edge.source].step
+        kept = keys if edge.sure == ALL else keys & ~edge.sure
         if edge.signal in FAILURES:
-            return keys
-        spilt = self.spilt[edge.source]
-        added = spilt.dirty
-        for key, sources in spilt.copies:
-            if keys & sources:
-                added |= key
+            return kept | self.failed[edge.source].added(keys) if edge.signal in QUOTING else kept
+        added = self.spilt[edge.source].added(keys)
         if step.kind == "HumanInTheLoop":
             return added  # a person has seen what there was
-        kept = keys if edge.sure == ALL else keys & ~edge.sure
         if step.kind == "Router":
             kept &= ~_decided(step, edge.signal, self.flow.graph)
         return kept | added
@@ -135,7 +141,7 @@ class Taint:
             if way is not None:
                 return f"{self.said(name)} → {shown(graph, way)}"
         for source, spill in self._written_by.get(name, ()):
-            way = shortest(graph, place, partial(_leaves_or, source, keeps), start=source)
+            way = shortest(graph, place, partial(_leaves_or, source, spill.failing, keeps), start=source)
             if way is None:
                 continue
             before = self._copied_from(source, spill, depth)
@@ -146,8 +152,8 @@ class Taint:
     def _copied_from(self, source: int, spill: Spill, depth: int) -> str | None:
         step = self.flow.graph.places[source].step
         if spill.kind != "copy":
-            what = {"reply": "the reply", "answer": "the answer", "person": "what a person types"}
-            return f"{what.get(spill.kind, 'text')} in {spill.key!r} of {step.kind} → "
+            what = "the failure" if spill.failing else _CALLED.get(spill.kind, "text")
+            return f"{what} in {spill.key!r} of {step.kind} → "
         dirty = [path[0] for path in spill.sources if self.reads_dirty(source, path)]
         if not dirty or depth == 0:
             return None
@@ -155,9 +161,13 @@ class Taint:
         return told.removesuffix(step.id)
 
 
-def _leaves_or(source: int, keeps: Callable[[Edge], bool], edge: Edge) -> bool:
-    """Whether an edge carries what `source` has written: it leaves there, or keeps what it gets."""
-    return (edge.source == source and edge.signal not in FAILURES) or keeps(edge)
+_CALLED = {"reply": "the reply", "answer": "the answer", "person": "what a person types"}
+
+
+def _leaves_or(source: int, failing: bool, keeps: Callable[[Edge], bool], edge: Edge) -> bool:
+    """Whether an edge carries what `source` has written, done or `failing`: it leaves there, or keeps what it gets."""
+    leaves = edge.signal in QUOTING if failing else edge.signal not in FAILURES
+    return (edge.source == source and leaves) or keeps(edge)
 
 
 def _decided(step: StepView, signal: str, graph: FlowGraph) -> int:
@@ -176,11 +186,10 @@ def _decided(step: StepView, signal: str, graph: FlowGraph) -> int:
 def taint_of(flow: KeyFlow, project: Surroundings) -> Taint | None:
     """Follow untrusted text through a workflow; `None` when it is too tangled to tell."""
     graph, keys = flow.graph, flow.graph.keys
-    written = {
-        place.index: tuple(spills(place.step, place.reads, graph.workflow, project))
-        for place in graph.places
-        if not place.called
-    }
+    run = [place for place in graph.places if not place.called]
+    done = {place.index: tuple(spills(place.step, place.reads, graph.workflow, project)) for place in run}
+    told = {place.index: tuple(failure_spills(place.step, place.reads, graph.workflow, project)) for place in run}
+    written = {index: done[index] + told[index] for index in done}
     inputs = open_inputs(graph.workflow.spec)
     schemas = _schemas(written, graph, inputs)
     begin = keys.bit(WHOLE_INPUT) if inputs is None else keys.bits(frozenset(inputs))
@@ -189,7 +198,8 @@ def taint_of(flow: KeyFlow, project: Surroundings) -> Taint | None:
         dirty=[],
         inputs=begin,
         spills=written,
-        spilt={place: _spilt(each, flow, schemas, unsaid=inputs is None) for place, each in written.items()},
+        spilt={place: _spilt(each, flow, schemas, unsaid=inputs is None) for place, each in done.items()},
+        failed={place: _spilt(each, flow, schemas, unsaid=inputs is None) for place, each in told.items()},
         arguments=_arguments(graph),
         schemas=schemas,
     )

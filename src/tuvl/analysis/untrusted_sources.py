@@ -34,6 +34,8 @@ class Spill:
     """For a copy, the dotted reads it is made of."""
     schema: Mapping[str, Any] | None = None
     """What is known of the parts of the value."""
+    failing: bool = False
+    """Whether it is written when the step fails, rather than when it is done."""
 
 
 Gives = Callable[[str | None], bool]
@@ -62,10 +64,10 @@ def spills(
                 yield Spill(_named(step, "output_key"), "person")
         case "ModelOp":
             if step.data.get("operation") in ("create", "update"):
-                yield Spill(_named(step, "output"), "copy", _shown(reads))
+                yield Spill(_named(step, "output"), "copy", shown_reads(reads))
         case "Workflow":
             stranger = gives(text(step.data.get("workflow")))
-            yield Spill(_named(step, "output_key"), "reply" if stranger else "copy", _shown(reads))
+            yield Spill(_named(step, "output_key"), "reply" if stranger else "copy", shown_reads(reads))
         case "ForEach":
             yield from _of_list(step, reads, workflow, gives)
         case "Functional":
@@ -76,7 +78,8 @@ def _named(step: StepView, field: str) -> str:
     return text(step.data.get(field)) or f"{step.id}_result"
 
 
-def _shown(reads: tuple[KeyRead, ...]) -> tuple[tuple[str, ...], ...]:
+def shown_reads(reads: tuple[KeyRead, ...]) -> tuple[tuple[str, ...], ...]:
+    """The dotted reads of which something can stand in what comes out, each once."""
     return tuple(dict.fromkeys(read.path for read in reads if read.shown))
 
 
@@ -141,7 +144,7 @@ def _of_list(step: StepView, reads: tuple[KeyRead, ...], workflow: WorkflowView,
     elif body is not None and body.kind == "Agent" and not is_closed(mapping(body.agent.get("outcome")).get("schema")):
         yield Spill(key, "answer")
     else:
-        yield Spill(key, "copy", _shown(reads))
+        yield Spill(key, "copy", shown_reads(reads))
 
 
 def _runs_outside(step: StepView, gives: Gives) -> bool:
@@ -158,11 +161,11 @@ def _of_node(step: StepView, reads: tuple[KeyRead, ...], project: Surroundings) 
     if runner == "set":
         own = _reads_of_values(step, reads)
         for key in mapping(step.data.get("values")):
-            yield Spill(key, "copy", _shown(tuple(own.get(key, ()))))
+            yield Spill(key, "copy", shown_reads(tuple(own.get(key, ()))))
         return
     node = project.nodes.declared.get(runner) if runner not in BUILT_IN_NODES else None
     if node is not None:
-        sources = (*((name,) for name in node.reads or ()), *_shown(reads))
+        sources = (*((name,) for name in node.reads or ()), *shown_reads(reads))
         for key in node.writes or ():
             yield Spill(key, "copy", sources)
 
