@@ -1,6 +1,7 @@
 """`tuvl serve`: checks a project, and serves its workflows over HTTP until it is told to end."""
 
 import asyncio
+import gc
 import os
 import re
 import signal
@@ -122,6 +123,9 @@ async def _serve(options: ServeOptions, project: ProjectIndex, settings: Setting
         _say("no run is durable here: pip install 'tuvl[durable]'")
     if not has_tokens:
         _say("there is no token yet, so nobody gets in; `tuvl token create` makes one")
+    # What is there by now stays: a look at it for garbage would hold up every request for a twentieth of a second.
+    gc.collect()
+    gc.freeze()
     await serve(services, listening, stop=stop)
     _say("ended")
     return 0
