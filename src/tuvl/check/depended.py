@@ -7,11 +7,14 @@ from tuvl.check.crash import guarded
 from tuvl.check.finding import Finding
 from tuvl.check.one_file import BY_CODE, FileResult, check_file
 from tuvl.check.referred import referred_files
+from tuvl.check.rules.duplicate_id import DuplicateId
 from tuvl.check.severities import severity_findings
 from tuvl.project.hiding import Hiding
 from tuvl.project.index import ProjectIndex
 from tuvl.project.loading import LoadedFile
 from tuvl.source.place import Range
+
+_TWICE = DuplicateId()
 
 
 def check_depended(start: LoadedFile, project: ProjectIndex) -> Iterator[FileResult]:
@@ -24,6 +27,13 @@ def check_depended(start: LoadedFile, project: ProjectIndex) -> Iterator[FileRes
             yield check_file(hiding.loaded, project, named=True)
         else:
             yield FileResult(hiding.file, (_unreadable(hiding),), counts=False)
+
+
+def twice_defined(start: LoadedFile, project: ProjectIndex) -> Iterator[Finding]:
+    """Look for others of the documents of a file, and of those that it refers to."""
+    for loaded in (start, *referred_files(start, project).files):
+        for document in loaded.documents:
+            yield from _TWICE.of_document(document, project)
 
 
 def check_configuration(project: ProjectIndex) -> Sequence[FileResult]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tuvl.analysis.steps import mapping
-from tuvl.check.depended import check_configuration, check_depended, configuration_findings
+from tuvl.check.depended import check_configuration, check_depended, configuration_findings, twice_defined
 from tuvl.check.dispatch import EVERYTHING
 from tuvl.check.finding import Finding, Report
 from tuvl.check.one_file import BY_CODE, FileResult, check_file, document_findings
@@ -82,7 +82,8 @@ def report_on(document: Document, project: ProjectIndex) -> Report:
     results = {loaded.file: check_file(loaded, project, named=True)}
     for result in (*check_depended(loaded, project), *check_configuration(project)):
         results.setdefault(result.file, result)
-    findings = weighed(merged(results, configuration_findings(project)), project)
+    of_project = [*twice_defined(loaded, project), *configuration_findings(project)]
+    findings = weighed(merged(results, of_project), project)
     return Report.of(findings, files=len(results), texts=_texts(project, findings))
 
 
@@ -102,10 +103,11 @@ def _check_target(target: Target, jobs: int, touched: frozenset[str] | None) -> 
         results[loaded.file] = check_file(loaded, index, named=True)
         for result in check_depended(loaded, index):
             results.setdefault(result.file, result)
+        of_project += twice_defined(loaded, index)
     if asked.folders:
         for result in check_many(index, list(_among(target.walked, touched)), jobs=jobs):
             results.setdefault(result.file, result)
-        of_project = [finding for finding in EVERYTHING.project(index) if target.covers(finding.file)]
+        of_project += [finding for finding in EVERYTHING.project(index) if target.covers(finding.file)]
         if touched is None and not asked.holds_projects and not any(result.counts for result in results.values()):
             of_project += [_nothing_in(folder) for folder in asked.folders]
     if touched is not None:
@@ -115,7 +117,8 @@ def _check_target(target: Target, jobs: int, touched: frozenset[str] | None) -> 
     # All that is checked depends on the configuration, whichever file was named.
     for result in check_configuration(index):
         results.setdefault(result.file, result)
-    return weighed(merged(results, [*of_project, *configuration_findings(index)]), index), checked
+    of_project = list(dict.fromkeys((*of_project, *configuration_findings(index))))
+    return weighed(merged(results, of_project), index), checked
 
 
 def _among(paths: Iterable[Path], touched: frozenset[str] | None) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from tuvl.analysis.envelope import envelope
 from tuvl.analysis.graph import route_graph
 from tuvl.analysis.scope import Waits
 from tuvl.analysis.steps import WorkflowView, mapping
+from tuvl.check.depended import twice_defined
 from tuvl.cli.bounds_document import bounds_document, failed_gates, gates_of
 from tuvl.cli.bounds_text import bounds_markdown, bounds_text, gate_line
 from tuvl.cli.flags import limit_of
@@ -49,6 +50,10 @@ def bounds(options: BoundsOptions) -> int:
         )
         return FAILED
     workflow, project = WorkflowView(mapping(located.document.data)), located.project
+    loaded = project.file_of(located.document)
+    for finding in twice_defined(loaded, project) if loaded is not None else ():
+        sys.stderr.write(f"tuvl: {finding.file}: {finding.message}; {finding.hint}\n")
+        return FAILED
     settings = load_settings()
     waits = Waits(tool_s=settings.agent_tool_timeout_s, judge_s=settings.agent_judge_timeout_s)
     graph = route_graph(workflow, project)

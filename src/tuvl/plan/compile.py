@@ -22,7 +22,7 @@ from tuvl.plan.compile_supervisor import compile_supervisor
 from tuvl.plan.hooks import HookPlan
 from tuvl.plan.model import ExecutionPlan, StepPlan, SubWorkflowPlan
 from tuvl.plan.project import PlanProject
-from tuvl.plan.secrets import refuse_secrets
+from tuvl.plan.usable import refuse_unusable
 from tuvl.project.index import ProjectIndex
 from tuvl.source.document import Document
 from tuvl.spec.build import build_as
@@ -58,7 +58,7 @@ def _compile(
     faults = [*workflow_faults(view, project, graph), *price_faults(view, project, models)]
     _refuse_faults(list(refused(faults, document, project)), document)
 
-    refuse_secrets(document, project)
+    refuse_unusable(document, project)
 
     def sub_plan(name: str) -> ExecutionPlan:
         if name not in done:

@@ -8,7 +8,7 @@ from tuvl.data.model import EMBEDDED, DataModel, SourcePlan
 from tuvl.errors import ConfigError
 from tuvl.plan.model import ModelOpPlan
 from tuvl.plan.project import PlanProject
-from tuvl.plan.secrets import refuse_secrets
+from tuvl.plan.usable import refuse_unusable
 from tuvl.project.index import ProjectIndex
 from tuvl.source.document import Document
 from tuvl.spec.build import build_as
@@ -113,7 +113,7 @@ def _documents(name: str, workflow: WorkflowView, index: ProjectIndex) -> Mappin
 
 
 def _model(document: Document, index: ProjectIndex) -> DataModel:
-    refuse_secrets(document, index)
+    refuse_unusable(document, index)
     built = build_as(document, ModelDefinition)
     spec = built.spec
     return DataModel(
@@ -136,7 +136,7 @@ def _source_of(name: str | None, index: ProjectIndex) -> SourcePlan:
 
 
 def _source(document: Document, index: ProjectIndex) -> SourcePlan:
-    refuse_secrets(document, index)
+    refuse_unusable(document, index)
     built = build_as(document, DataSource)
     return SourcePlan(name=built.metadata.name, root=str(index.state_root), spec=built.spec, file=document.file)
 

@@ -10,7 +10,7 @@ from tuvl.artifacts.reference import SCHEME, SITE_TYPES, ArtifactRef, is_referen
 from tuvl.artifacts.registry import ArtifactView
 from tuvl.errors import ConfigError
 from tuvl.plan.model import ExecutionPlan, ModelPlan
-from tuvl.plan.secrets import refuse_secrets
+from tuvl.plan.usable import refuse_unusable
 from tuvl.project.index import ProjectIndex
 from tuvl.project.scripts import script_faults
 from tuvl.spec.artifact import Artifact, ArtifactSpec
@@ -48,7 +48,7 @@ class PlanProject:
         document = self.index.config_document
         if document is None:
             return ProjectSpec()
-        refuse_secrets(document, self.index)
+        refuse_unusable(document, self.index)
         return build_as(document, ProjectConfig).spec
 
     def model(self, name: str | None, *, step: str) -> ModelPlan:
@@ -76,7 +76,7 @@ class PlanProject:
             return ModelPlan(name=name)
         for fault in (*script_faults(document), *preset_faults(mapping(document.data))):
             raise ConfigError(f"{document.file}: {fault.message}")
-        refuse_secrets(document, self.index)
+        refuse_unusable(document, self.index)
         folder = Path(document.file).absolute().parent
         return ModelPlan(
             name=name,
@@ -109,7 +109,7 @@ class PlanProject:
         if reference is None or view is None:
             hint = did_you_mean(reference.name, self.index.artifacts) if reference else None
             raise ConfigError(f"{where}: there is no artifact {text!r}{'; ' + hint if hint else ''}")
-        refuse_secrets(view.document, self.index)
+        refuse_unusable(view.document, self.index)
         if view.type not in SITE_TYPES[site]:
             wanted = " or ".join(SITE_TYPES[site])
             raise ConfigError(f"{where}: {text!r} is of type {view.type!r}; this field takes {wanted}")

@@ -265,6 +265,12 @@ class ProjectIndex:
         documents = () if loaded is None else loaded.documents
         return next((each for each in documents if _is_enabled(each, kind) and _name(each) == name), None)
 
+    def spelling(self, name: str) -> tuple[Path, ...]:
+        """Return the files that spell a name out, or may; those of prose that hold its letters at all."""
+        word = _WORD.match(name.encode())
+        prose = (path for path in self.paths if is_prose(path) and self._mentions(path, name.encode()))
+        return (*(self._spelling.get(word[0], ()) if word is not None else ()), *prose)
+
     @cached_property
     def _spelling(self) -> Mapping[bytes, tuple[Path, ...]]:
         """Files by the first words of the names that they spell out."""

@@ -1,12 +1,15 @@
 """TV107 duplicate-id."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tuvl.analysis.steps import WorkflowView
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
 from tuvl.project.catalogue import Entry, Key
 from tuvl.project.index import ProjectIndex
+from tuvl.project.twins import said_twice, twins
+from tuvl.source.document import Document
 from tuvl.values import KeyPath
 
 
@@ -43,22 +46,25 @@ class DuplicateId(Rule):
             return
         for entry in subject.project.entries(loaded.path)[document.index : document.index + 1]:
             if entry.key is not None and entry.first is not None:
-                yield self._twice(entry.key, entry, f"{entry.file}:{entry.first.start.line}")
+                yield self._twice(entry, replace(entry, place=entry.first))
 
     def visit_project(self, project: ProjectIndex) -> Iterator[Finding]:
         """Look for keys that repeat over the files of the project."""
         first: dict[Key, Entry] = {}
         for entry in project.catalogue():
             if entry.key is not None and (earlier := first.setdefault(entry.key, entry)) is not entry:
-                yield self._twice(entry.key, entry, f"{earlier.file}:{earlier.place.start.line}")
+                yield self._twice(entry, earlier)
 
-    def _twice(self, key: Key, entry: Entry, where: str) -> Finding:
-        kind, name, version = key
-        what = f"{kind} {name!r} ({'version ' if kind == 'artifact' else ''}{version})"
+    def of_document(self, document: Document, project: ProjectIndex) -> Iterator[Finding]:
+        """Look for documents with the key of one that is used, where the project as a whole is not looked at."""
+        entries = twins(document, project)
+        yield from (self._twice(entry, entries[0]) for entry in entries[1:])
+
+    def _twice(self, entry: Entry, first: Entry) -> Finding:
         return self.finding_at(
             entry.file,
             entry.place,
-            f"{what} is defined twice, first in {where}",
+            said_twice(entry, first),
             hint="rename one, give it another version, or switch it off with `enabled: false`",
             path=entry.path,
         )
