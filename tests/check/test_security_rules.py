@@ -28,13 +28,15 @@ def project(
     agent: str = "",
     tool: str = SENDS,
     parameter: str = FREE,
+    needs: str = "",
     entry: str = "",
     mode: str = "autonomous",
     more: str = "",
 ) -> dict[str, str]:
     """An agent with one tool, after an input of one key."""
     head = f"input: {{ type: object, additionalProperties: false, required: [], properties: {{ {property} }} }}"
-    parameters = f"parameters: {{ type: object, additionalProperties: false, properties: {{ {parameter} }} }}"
+    schema = f"type: object, additionalProperties: false, required: [{needs}], properties: {{ {parameter} }}"
+    parameters = f"parameters: {{ {schema} }}"
     steps = f"""
 {before}
 - id: work
@@ -129,6 +131,22 @@ class TestUntrustedToEffect:
     @pytest.mark.parametrize("entry", ["approval: required", "approval: \"{{ args.b == 'x' }}\""])
     def test_approval_stands_in_between(self, tmp_path: Path, entry: str) -> None:
         assert said(tmp_path, entry=entry) == []
+
+    @pytest.mark.parametrize(
+        ("entry", "parameter"),
+        [
+            ('approval: "{{ false }}"', FREE),
+            ('approval: "{{ 1 > 2 }}"', FREE),
+            ('approval: "{{ args.b == 1 }}"', "b: { type: string }"),
+            ('approval: "{{ b > 50 }}"', "b: { type: number, maximum: 50 }"),
+        ],
+    )
+    def test_approval_that_is_never_true_stands_nowhere(self, tmp_path: Path, entry: str, parameter: str) -> None:
+        (message,) = said(tmp_path, entry=entry, parameter=parameter, needs="b")
+        assert message.endswith("the `approval` of 'tool' is never true")
+
+    def test_approval_that_an_absent_argument_brings_about_stands_in_between(self, tmp_path: Path) -> None:
+        assert said(tmp_path, entry='approval: "{{ args.b == 1 }}"', parameter="b: { type: string }") == []
 
     def test_policy_that_asks_for_approval_stands_in_between(self, tmp_path: Path) -> None:
         config = "kind: ProjectConfig\nspec: { policy: { require_approval: { effects: [write] } } }\n"

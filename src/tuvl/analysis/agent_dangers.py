@@ -8,6 +8,7 @@ from tuvl.analysis.agent_effects import (
     fails_open,
     guards,
     is_approved,
+    never_asks,
     outside_tools,
     takes_its_choice,
 )
@@ -62,6 +63,7 @@ def _fault(
     if source is not None:
         way = taint.trace(place.index, source) if follow else f"{taint.said(source)} → … → {step.id}"
     also = f"; so do the results of {reply!r}" if source is not None and reply is not None else ""
+    also += f"; the `approval` of {acting.ref!r} is never true" if never_asks(acting) else ""
     others = [tool.ref for tool in tools if tool.ref != acting.ref]
     more = f" (and {_listed(others)})" if others else ""
     sites = [site for site, open_ in (("input", source), ("tools", reply)) if open_ is not None]
@@ -156,8 +158,11 @@ def missing_approvals(step: StepView, workflow: WorkflowView, project: Surroundi
     for use in tool_uses(step, workflow):
         marked = use.step.data.get("danger") is True and effects_of(use.step, project) == "write"
         if marked and not is_approved(use, project):
+            message = f"agent {step.id!r} may call {use.ref!r} unasked, a write that is marked `danger: true`"
+            if never_asks(use):
+                message = f"{message}: its `approval` is never true"
             yield Fault(
                 (*use.path, "ref"),
-                f"agent {step.id!r} may call {use.ref!r} unasked, a write that is marked `danger: true`",
-                'add `approval: required` to this entry, or a condition such as `approval: "{{ args.amount > 100 }}"`',
+                message,
+                'give this entry `approval: required`, or a condition such as `approval: "{{ args.amount > 100 }}"`',
             )

@@ -1,16 +1,20 @@
 """What the tools of an agent can do, and what stands between untrusted text and that."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
+from tuvl.analysis.context import ARGUMENTS
+from tuvl.analysis.expression_truth import truth
 from tuvl.analysis.inside import acts
 from tuvl.analysis.parameters import ToolUse, argument_reads, tool_uses
 from tuvl.analysis.policy import asks_by_policy
-from tuvl.analysis.schema_facts import is_closed
+from tuvl.analysis.schema_facts import is_closed, part_of, required_of
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
 from tuvl.analysis.untrusted_sources import gives_outside_text
+from tuvl.analysis.value_ranges import Known, known_by
 from tuvl.dataclass import dataclass
 from tuvl.http.url_parts import UrlSyntaxError, host_is_templated
 
@@ -56,7 +60,25 @@ def fails_open(found: list[Guard]) -> Guard | None:
 
 def is_approved(use: ToolUse, project: Surroundings) -> bool:
     """Whether a person is asked before the tool runs, by its entry or by the project's policy."""
-    return use.entry.get("approval", "never") != "never" or asks_by_policy(use.step, project)
+    asked = use.entry.get("approval", "never") != "never" and not never_asks(use)
+    return asked or asks_by_policy(use.step, project)
+
+
+def never_asks(use: ToolUse) -> bool:
+    """Whether the approval of a tool depends on what can never be true, whatever arguments the model gives."""
+    condition = text(use.entry.get("approval"))
+    return condition is not None and truth(condition, partial(_argument, use)) is False
+
+
+def _argument(use: ToolUse, path: tuple[str, ...]) -> Known | None:
+    """What is known of an argument; nothing of one that may be left out, since its absence asks."""
+    names = path[1:] if path[0] == ARGUMENTS else path
+    schema: object = use.parameters
+    for depth, name in enumerate(names):
+        if name not in required_of(schema):
+            return None
+        schema = part_of(use.parameters, names[: depth + 1])
+    return known_by(schema) if names and use.declared else None
 
 
 def acting_tools(step: StepView, workflow: WorkflowView, project: Surroundings) -> list[ToolUse]:

@@ -13,7 +13,8 @@ class ApprovalMissing(FaultRule):
     """An agent may call a step that is marked `danger: true`, and no person is asked.
 
     The mark says that this write should never run unapproved, and on the spine a route decides about it. In the loop
-    the model does, unless the entry of the tool has an `approval`, or the project's policy asks for one.
+    the model does, unless the entry of the tool has an `approval`, or the project's policy asks for one. An expression
+    that is false whatever the arguments are, by what `parameters` says of them, asks nobody.
     """
 
     code = "TV709"
