@@ -1,4 +1,6 @@
-"""Cron expressions of five fields, as far as a static check needs them."""
+"""Cron expressions of five fields: whether a text is one, and which times it names."""
+
+from datetime import datetime
 
 from tuvl.dataclass import dataclass
 
@@ -28,21 +30,59 @@ class _Wrong(ValueError):
     """What is wrong with one field."""
 
 
-def cron_problem(text: str) -> str | None:
-    """Say what is wrong with a cron expression; `None` when it is one and can ever fire.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cron:
+    """The times that an expression names, on whatever clock."""
+
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+    """From 0, which is Sunday."""
+    every_hour: bool
+    """Whether no hour is named, so that it goes by the time that passes."""
+    either_day: bool
+    """Whether both a day of the month and a weekday are named: then one of them is enough."""
+
+    def names(self, time: datetime) -> bool:
+        """Tell whether a minute of a clock is one of them."""
+        if time.minute not in self.minutes or time.hour not in self.hours or time.month not in self.months:
+            return False
+        day, weekday = time.day in self.days, time.isoweekday() % 7 in self.weekdays
+        return day or weekday if self.either_day else day and weekday
+
+
+def parse_cron(text: str) -> Cron:
+    """Read a cron expression; raises `ValueError`, which says what is wrong with it.
 
     Each field is `*`, numbers, names (months and weekdays), ranges and lists of those, each with an optional `/step`.
     """
     parts = text.split()
     if len(parts) != len(_FIELDS):
-        return f"{len(parts)} field(s), not {len(_FIELDS)}"
-    try:
-        sets = [_values(part, field) for part, field in zip(parts, _FIELDS, strict=True)]
-    except _Wrong as error:
-        return str(error)
-    days, months = sets[2], sets[3]
+        raise _Wrong(f"{len(parts)} field(s), not {len(_FIELDS)}")
+    minutes, hours, days, months, weekdays = (
+        frozenset(_values(part, field)) for part, field in zip(parts, _FIELDS, strict=True)
+    )
     if parts[4] == "*" and all(_LONGEST_MONTH[month - 1] < min(days) for month in months):
-        return f"no month of {parts[3]!r} has a day {min(days)}, so it never fires"
+        raise _Wrong(f"no month of {parts[3]!r} has a day {min(days)}, so it never fires")
+    return Cron(
+        minutes=minutes,
+        hours=hours,
+        days=days,
+        months=months,
+        weekdays=frozenset(day % 7 for day in weekdays),
+        every_hour=parts[1] == "*",
+        either_day=not parts[2].startswith("*") and not parts[4].startswith("*"),
+    )
+
+
+def cron_problem(text: str) -> str | None:
+    """Say what is wrong with a cron expression; `None` when it is one and can ever fire."""
+    try:
+        parse_cron(text)
+    except ValueError as error:
+        return str(error)
     return None
 
 

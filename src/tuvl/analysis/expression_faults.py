@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.cron import cron_problem
 from tuvl.analysis.dot_path import dot_path_problem
 from tuvl.analysis.fault import Fault
+from tuvl.analysis.schedule_faults import bad_schedules
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
 from tuvl.analysis.url_faults import unusable_url
 from tuvl.values import KeyPath
@@ -12,12 +12,7 @@ from tuvl.values import KeyPath
 
 def bad_expressions(workflow: WorkflowView) -> Iterator[Fault]:
     """A schedule that never fires, paths that can never be followed, and URLs that can never be called."""
-    schedule = mapping(workflow.spec.get("trigger")).get("schedule")
-    if isinstance(schedule, str):
-        problem = cron_problem(schedule)
-        if problem is not None:
-            hint = 'five fields: minute hour day month weekday, e.g. "*/15 * * * *"'
-            yield Fault(("spec", "trigger", "schedule"), f"schedule {schedule!r}: {problem}", hint)
+    yield from bad_schedules(workflow)
     yield from _bad_path(workflow.spec.get("output"), ("spec", "output"))
     for step in workflow.steps:
         for path, value in _dot_paths(step):

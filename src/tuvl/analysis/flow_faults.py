@@ -9,6 +9,7 @@ from tuvl.analysis.input_use import input_mismatches
 from tuvl.analysis.key_flow import KeyFlow, key_flow
 from tuvl.analysis.public_rights import public_rights
 from tuvl.analysis.reserved_keys import reserved_keys
+from tuvl.analysis.schedule_faults import unfit_schedule_input
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.taint import taint_of
 from tuvl.analysis.undefined_keys import missing_outputs, undefined_keys
@@ -22,6 +23,7 @@ def flow_faults(routes: RouteGraph, project: Surroundings) -> Iterator[Fault]:
     yield from coded("TV708", public_rights(routes, project, certain=True))
     for step in workflow.steps:
         yield from coded("TV703", templated_hosts(step, project))
+    yield from coded("TV503", unfit_schedule_input(workflow))
     flow = key_flow(routes, project)
     if flow is not None:
         yield from _of_keys(flow, project)

@@ -86,11 +86,15 @@ _WORKFLOW: Mapping[str, Mapping[str, Policy]] = {
         "steps": Elsewhere("workflows"),
         "output": Elsewhere("outputs"),
     },
-    "Limits": dict.fromkeys(("max_context_bytes", "max_steps", "timeout_s", "max_tokens", "max_cost_usd"), _CAP),
+    "Limits": dict.fromkeys(
+        ("max_context_bytes", "max_steps", "timeout_s", "max_tokens", "max_cost_usd", "concurrency"), _CAP
+    ),
     "Trigger": {
         "path": Elsewhere("triggers"),
         "method": Elsewhere("triggers"),
         "schedule": Says("trigger-scheduled", removed="field-changed"),
+        "timezone": Says("trigger-scheduled"),
+        "input": Says(),
         "public": Toggle(on="trigger-opened", off="trigger-closed"),
     },
     "Supervisor": {
@@ -337,6 +341,7 @@ _ARTIFACTS: Mapping[str, Mapping[str, Policy]] = {
 }
 
 _MODELS: Mapping[str, Mapping[str, Policy]] = {
+    "RateLimit": {"calls": _CAP, "per_seconds": Cap("bound-lowered", "bound-removed", "bound-raised")},
     "ModelSpec": {
         "provider": Elsewhere("documents"),
         "model": Says("model-changed"),
@@ -346,6 +351,7 @@ _MODELS: Mapping[str, Mapping[str, Policy]] = {
         "max_tokens": _CAP,
         "timeout": _CAP,
         "context_window": Says("model-settings-changed"),
+        "rate_limit": Block(added="bound-lowered", removed="bound-removed"),
         "price": Elsewhere("prices"),
         "extra": Settings(),
         "script": Elsewhere("documents"),

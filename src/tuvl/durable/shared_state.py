@@ -10,6 +10,7 @@ Everything here is synchronous and is called from threads.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
@@ -106,16 +107,16 @@ class SharedState:
         """Keep which run a key has started; returns the run of whoever was first."""
 
         def claim(connection: sa.Connection) -> str:
-            connection.execute(self._insert(self._keys, {"key": key, "run_id": run_id}))
+            connection.execute(self.insertion(self._keys, {"key": key, "run_id": run_id}))
             found = connection.execute(sa.select(self._keys.c.run_id).where(self._keys.c.key == key))
             return str(found.scalar_one())
 
-        return self._in_transaction(claim)
+        return self.in_transaction(claim)
 
     def run_of_key(self, key: str) -> str | None:
         """Return which run a key has started."""
         query = sa.select(self._keys.c.run_id).where(self._keys.c.key == key)
-        return self._in_transaction(lambda connection: connection.execute(query).scalar())
+        return self.in_transaction(lambda connection: connection.execute(query).scalar())
 
     def keep_definition(self, digest: str, files: Mapping[str, bytes]) -> None:
         """Keep the files that a run is made of, once."""
@@ -124,13 +125,13 @@ class SharedState:
         def keep(connection: sa.Connection) -> None:
             if connection.execute(self._of_definition(digest).limit(1)).first() is None:
                 for row in rows:
-                    connection.execute(self._insert(self._definitions, row))
+                    connection.execute(self.insertion(self._definitions, row))
 
-        self._in_transaction(keep)
+        self.in_transaction(keep)
 
     def definition(self, digest: str) -> dict[str, bytes]:
         """Return the files of a definition; none when it is not kept."""
-        found = self._in_transaction(lambda connection: connection.execute(self._of_definition(digest)).all())
+        found = self.in_transaction(lambda connection: connection.execute(self._of_definition(digest)).all())
         return {str(row.path): bytes(row.data) for row in found}
 
     def _of_definition(self, digest: str) -> sa.Select[Any]:
@@ -152,7 +153,7 @@ class SharedState:
             values = {**_fields(wait), "answered_by": None, "answered_at": None, "answer": None}
             unanswered = sa.and_(waits.c.run_id == wait.run_id, waits.c.answered_at.is_(None))
             connection.execute(sa.delete(waits).where(unanswered))
-            connection.execute(self._insert(waits, values))
+            connection.execute(self.insertion(waits, values))
             asked = sa.select(waits.c.answered_at).where(*self._same(wait))
             answered = connection.execute(asked).scalar_one() is not None
             stopped = self._abort_in(connection, wait.run_id) is not None
@@ -164,7 +165,7 @@ class SharedState:
                 self._workflows.c.owner_xid == owner,
             )
 
-        return bool(self._in_transaction(suspend))
+        return bool(self.in_transaction(suspend))
 
     def answer(self, wait: WaitRow, answer: JsonObject, *, by: str, at: float) -> bool:
         """Keep the answer to a wait, once, and let the run go on; `False` when it has one, or it comes too late."""
@@ -181,7 +182,7 @@ class SharedState:
             self._wake(connection, wait.run_id)
             return True
 
-        return self._in_transaction(answering)
+        return self.in_transaction(answering)
 
     def waits_of(self, run_id: str) -> list[WaitRow]:
         """Return everything that a run has waited for, the latest first."""
@@ -199,7 +200,7 @@ class SharedState:
             order = connection.execute(ordered).first()
             return rows, None if order is None else AbortRow(reason=order.reason, by=order.asked_by)
 
-        return self._in_transaction(look)
+        return self.in_transaction(look)
 
     def open_waits(self) -> list[WaitRow]:
         """Return what runs wait for, the oldest first."""
@@ -215,7 +216,7 @@ class SharedState:
             overdue = [str(run_id) for (run_id,) in connection.execute(query)]
             return [run_id for run_id in overdue if self._wake(connection, run_id)]
 
-        return self._in_transaction(wake)
+        return self.in_transaction(wake)
 
     def over(self, run_id: str) -> None:
         """Forget what a run that has ended was waiting for and told."""
@@ -225,10 +226,10 @@ class SharedState:
             connection.execute(sa.delete(waits).where(waits.c.run_id == run_id, waits.c.answered_at.is_(None)))
             connection.execute(sa.delete(aborts).where(aborts.c.run_id == run_id))
 
-        self._in_transaction(forget)
+        self.in_transaction(forget)
 
     def _wait_rows(self, query: sa.Select[Any]) -> list[WaitRow]:
-        found = self._in_transaction(lambda connection: connection.execute(query).all())
+        found = self.in_transaction(lambda connection: connection.execute(query).all())
         return [WaitRow(**row._mapping) for row in found]
 
     def _same(self, wait: WaitRow) -> tuple[sa.ColumnElement[bool], ...]:
@@ -246,16 +247,16 @@ class SharedState:
 
         def order(connection: sa.Connection) -> None:
             self._lock(connection, run_id)
-            connection.execute(self._insert(self._aborts, values))
+            connection.execute(self.insertion(self._aborts, values))
             self._wake(connection, run_id)
 
-        self._in_transaction(order)
+        self.in_transaction(order)
 
     def aborts(self, run_ids: Iterable[str]) -> dict[str, AbortRow]:
         """Return which of these runs are to stop."""
         aborts = self._aborts
         query = sa.select(aborts).where(aborts.c.run_id.in_(list(run_ids)))
-        found = self._in_transaction(lambda connection: connection.execute(query).all())
+        found = self.in_transaction(lambda connection: connection.execute(query).all())
         return {row.run_id: AbortRow(reason=row.reason, by=row.asked_by) for row in found}
 
     def _abort_in(self, connection: sa.Connection, run_id: str) -> object:
@@ -293,7 +294,7 @@ class SharedState:
         query = sa.select(table.c.workflow_uuid).where(
             table.c.workflow_uuid.in_(list(run_ids)), sa.or_(waits, table.c.status.not_in((PENDING, ENQUEUED)))
         )
-        return self._in_transaction(lambda connection: {str(run_id) for (run_id,) in connection.execute(query)})
+        return self.in_transaction(lambda connection: {str(run_id) for (run_id,) in connection.execute(query)})
 
     def owners(self) -> set[str]:
         """Return the processes that have runs, or are to take some."""
@@ -306,7 +307,19 @@ class SharedState:
             found = {str(executor) for (executor,) in connection.execute(having)}
             return found | {str(name).removeprefix(PRIVATE) for (name,) in connection.execute(taking)}
 
-        return self._in_transaction(look)
+        return self.in_transaction(look)
+
+    def now(self, connection: sa.Connection) -> float:
+        """Return the time of day by the database's clock, which is the same for all processes."""
+        if self._engine.dialect.name != "postgresql":
+            return time.time()  # one process has the file
+        return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+
+    def lock_name(self, connection: sa.Connection, name: str) -> None:
+        """Keep other processes from what goes by a name for the rest of the transaction."""
+        if self._engine.dialect.name == "postgresql":
+            key = int.from_bytes(sha256(f"{self._schema}/{name}".encode()).digest()[:8], "big", signed=True)
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
 
     def _lock(self, connection: sa.Connection, run_id: str) -> bool:
         """Keep others from moving a run for the rest of the transaction; `False` when there is none."""
@@ -319,7 +332,7 @@ class SharedState:
         return self._requeue(connection, QUEUE, table.c.workflow_uuid == run_id, *waiting)
 
     def _moved(self, queue: str, *where: sa.ColumnElement[bool]) -> int:
-        return self._in_transaction(lambda connection: self._move(connection, queue, *where))
+        return self.in_transaction(lambda connection: self._move(connection, queue, *where))
 
     def _requeue(self, connection: sa.Connection, queue: str, *where: sa.ColumnElement[bool]) -> bool:
         return self._move(connection, queue, *where) > 0
@@ -337,7 +350,7 @@ class SharedState:
 
     # ---- the database ----------------------------------------------------------------------------------------------
 
-    def _insert(self, table: sa.Table, values: Mapping[str, object]) -> sa.Insert:
+    def insertion(self, table: sa.Table, values: Mapping[str, object]) -> sa.Insert:
         """Return an insertion that leaves a row alone which is there."""
         if self._engine.dialect.name == "postgresql":
             from sqlalchemy.dialects.postgresql import insert as to_postgres
@@ -347,7 +360,7 @@ class SharedState:
 
         return cast(sa.Insert, to_sqlite(table).values(values).on_conflict_do_nothing())
 
-    def _in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
+    def in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
         """Do work in a transaction, again where the connection is lost or another transaction was in the way.
 
         Each piece of work here comes to the same when it is done twice.

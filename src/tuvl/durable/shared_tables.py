@@ -15,6 +15,9 @@ QUEUE = "tuvl.runs"
 WAITING = "tuvl.waiting"
 """Runs that nobody takes, because they wait for a person. No process listens to this queue."""
 
+PARKED = "tuvl.parked"
+"""Runs that nobody takes, because as many of their workflow go on as may. No process listens to this queue."""
+
 PRIVATE = "tuvl.at."
 """Beginning of the queue of runs that one process is to take; its executor id follows."""
 
@@ -28,6 +31,12 @@ class SharedTables:
     keys: sa.Table
     definitions: sa.Table
     aborts: sa.Table
+    schedules: sa.Table
+    """Since when a workflow has which schedule."""
+    calls: sa.Table
+    """Calls of models that may only be called so often, those to come among them."""
+    line: sa.Table
+    """Runs of workflows of which only so many go on at once, those that go on among them."""
     workflows: sa.TableClause
     """DBOS's own, of which only these columns are touched."""
 
@@ -58,6 +67,30 @@ def shared_tables(schema: str | None) -> SharedTables:
             _text("reason", nullable=False),
             _text("asked_by", nullable=False),
             sa.Column("at", sa.Double, nullable=False),
+        ),
+        schedules=sa.Table(
+            "tuvl_schedules",
+            metadata,
+            _text("workflow", primary_key=True),
+            _text("schedule", primary_key=True),
+            sa.Column("since", sa.Double, nullable=False),
+        ),
+        calls=sa.Table(
+            "tuvl_calls",
+            metadata,
+            _text("id", primary_key=True),
+            _text("model", nullable=False),
+            sa.Column("at", sa.Double, nullable=False),
+            sa.Index("tuvl_calls_of_model", "model", "at"),
+        ),
+        line=sa.Table(
+            "tuvl_line",
+            metadata,
+            _text("run_id", primary_key=True),
+            _text("workflow", nullable=False, index=True),
+            sa.Column("most", sa.Integer, nullable=False),
+            sa.Column("since", sa.Double, nullable=False),
+            _text("owner"),
         ),
         workflows=sa.table(
             "workflow_status",

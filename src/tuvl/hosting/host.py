@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tuvl.durable.queued import SharedRuns, Standing
     from tuvl.durable.shared_state import WaitRow
     from tuvl.hosting.performers import Performer
+    from tuvl.hosting.scheduling import Scheduler
 
 
 Given = ParamSpec("Given")
@@ -73,6 +74,7 @@ class Host:
         self._workshop = workshop
         self._registry = registry
         self._performer = performer
+        self._scheduler: Scheduler | None = None
 
     @classmethod
     @asynccontextmanager
@@ -104,7 +106,9 @@ class Host:
             ConfigError: `TUVL_DATABASE_URL` leads to no database that can be used.
         """
         require_backend()
+        from tuvl.durable.schedule_state import ScheduleState
         from tuvl.hosting.performers import Performer
+        from tuvl.hosting.scheduling import scheduling
 
         shown = registry or open_registry(str(project.state_root), settings, every_run=True)
         performer = Performer(
@@ -120,7 +124,13 @@ class Host:
                 shop = Workshop(project, settings, shown, keep=state.keep_definition, fetch=state.definition)
                 try:
                     async with performer.performing(runs, shop, shown):
-                        yield cls(project, settings, runs, shop, shown, performer)
+                        host = cls(project, settings, runs, shop, shown, performer)
+                        if not concurrency:
+                            yield host
+                            return
+                        schedules = ScheduleState(state, runs.schema)
+                        async with scheduling(project.root, schedules, host.start) as host._scheduler:
+                            yield host
                 finally:
                     await shop.aclose()
         finally:
@@ -318,6 +328,8 @@ class Host:
 
         Returns how many still go on after `timeout_s` seconds; they are cut off when the host is closed.
         """
+        if self._scheduler is not None:
+            await self._scheduler.stop()
         return await self._performer.drain(timeout_s)
 
     @property

@@ -22,6 +22,7 @@ def run_limits(own: Limits, general: Limits | None, policy: Policy) -> RunLimits
         max_tokens=tokens,
         max_cost_usd=cost,
         max_context_bytes=limits.max_context_bytes,
+        concurrency=limits.concurrency,
         max_tokens_field="limits.max_tokens" if tokens == limits.max_tokens else "policy.max_tokens_per_run",
         max_cost_field="limits.max_cost_usd" if cost == limits.max_cost_usd else "policy.max_cost_usd_per_run",
     )

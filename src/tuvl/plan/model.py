@@ -32,6 +32,8 @@ class RunLimits:
     max_tokens: int | None = None
     max_cost_usd: float | None = None
     max_context_bytes: int = 262_144
+    concurrency: int | None = None
+    """Most runs of the workflow at once, where they share a queue or a process."""
     max_tokens_field: str = "limits.max_tokens"
     """Which field set `max_tokens`: the workflow's own, or the project's policy."""
     max_cost_field: str = "limits.max_cost_usd"

@@ -116,6 +116,15 @@ class ScriptedReply(Ruled):
     """Request that the reply answered, as a recording keeps it."""
 
 
+class RateLimit(Contract):
+    """How often a model may be called."""
+
+    calls: Count
+    """Most calls, each attempt among them, in any stretch of `per_seconds`."""
+    per_seconds: Seconds
+    """Length of that stretch in seconds."""
+
+
 class ModelSpec(Ruled):
     """How a language model is called."""
 
@@ -141,6 +150,8 @@ class ModelSpec(Ruled):
     """Seconds one call may take; default 120."""
     context_window: Count | None = None
     """Tokens that request and reply may have together."""
+    rate_limit: RateLimit | None = None
+    """Most calls in a time, of all runs together; a call that comes too early waits. `null` is off."""
     price: PriceSpec | None = None
     """Price; default what LiteLLM knows of the model, else unknown."""
     extra: Tree = Field(default_factory=dict)

@@ -24,6 +24,8 @@ class Limits(Contract):
     """Tokens of all models together; `null` is off."""
     max_cost_usd: Usd | None = None
     """US dollars of all models together; needs models with a known price; `null` is off."""
+    concurrency: Count | None = None
+    """Most runs of this workflow that go on at once, others wait for their turn; `null` is off."""
 
 
 class Trigger(Ruled):
@@ -37,6 +39,10 @@ class Trigger(Ruled):
     """HTTP method of that path."""
     schedule: Text | None = None
     """Cron expression of five fields that starts runs."""
+    timezone: Text | None = None
+    """Time zone of the schedule, e.g. `Europe/Berlin`; default UTC."""
+    input: Tree = Field(default_factory=dict)
+    """Input of the runs that the schedule starts."""
     public: bool = False
     """Whether it may be called without a token."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from tuvl.analysis.input_use import input_mismatches
+from tuvl.analysis.schedule_faults import unfit_schedule_input
 from tuvl.analysis.steps import WorkflowView
 from tuvl.check.faulted import FaultRule
 from tuvl.check.finding import Finding, Severity
@@ -23,5 +24,6 @@ class InputMismatch(FaultRule):
 
     def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
         """Hold the uses of input keys against their types."""
+        yield from self.report(unfit_schedule_input(workflow), subject)
         if subject.keys is not None:
             yield from self.report(input_mismatches(subject.keys), subject)
