@@ -38,6 +38,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "field misspelt": (text(POLICY.replace("policy", "polcy")), "tuvl.yaml:2 TV101"),
     "wrong type": (text(POLICY.replace("[openai/*]", "7")), "tuvl.yaml:2 TV102"),
     "two in one file": (text(f"kind: ProjectConfig\n---\n{POLICY}"), "tuvl.yaml:3 TV215"),
+    "switched off": (text(POLICY.replace("spec:", "enabled: false\nspec:")), "tuvl.yaml:2 TV215"),
     "one elsewhere": (elsewhere, "settings/policy.yaml:1 TV215"),
     "broken second document": (text(POLICY + "---\na: [\n"), "tuvl.yaml:4 TV001"),
 }

@@ -34,7 +34,8 @@ def configuration_faults(
 
     `loaded` is `tuvl.yaml`, `None` when it cannot be read; `elsewhere` are the enabled ProjectConfigs of other files.
     """
-    return (*_misspelt(root), *_unusable(root, loaded), *_second(loaded), *_elsewhere(root, loaded, elsewhere))
+    found = (*_misspelt(root), *_unusable(root, loaded), *_second(loaded), *_switched_off(loaded))
+    return (*found, *_elsewhere(root, loaded, elsewhere))
 
 
 def _misspelt(root: Path) -> Iterator[ConfigFault]:
@@ -81,6 +82,17 @@ def _second(loaded: LoadedFile | None) -> Iterator[ConfigFault]:
             hint="put all settings into one of them",
             place=_place(document),
         )
+
+
+def _switched_off(loaded: LoadedFile | None) -> Iterator[ConfigFault]:
+    for document in configurations(loaded):
+        if isinstance(document.data, dict) and document.data.get("enabled") is False:
+            yield ConfigFault(
+                file=document.file,
+                message="a project's configuration cannot be switched off: what its policy forbids would be allowed",
+                hint="take `enabled: false` away, or delete the settings that are not meant",
+                place=document.locate(("enabled",)),
+            )
 
 
 def _elsewhere(root: Path, loaded: LoadedFile | None, documents: Sequence[Document]) -> Iterator[ConfigFault]:

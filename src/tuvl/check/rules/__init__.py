@@ -67,6 +67,7 @@ from tuvl.check.rules.scripted_model import ScriptedModel
 from tuvl.check.rules.secret_in_context import SecretInContext
 from tuvl.check.rules.self_route import SelfRoute
 from tuvl.check.rules.steering_missing import SteeringMissing
+from tuvl.check.rules.stub_signal import StubSignal
 from tuvl.check.rules.templated_host import TemplatedHost
 from tuvl.check.rules.tool_name_provider import ToolNameProvider
 from tuvl.check.rules.tool_on_spine import ToolOnSpine
@@ -146,6 +147,7 @@ REFERENCES: tuple[Rule, ...] = (
     BeyondPolicy(),
     BadPreset(),
     NothingExpected(),
+    StubSignal(),
 )
 
 FLOW: tuple[Rule, ...] = (

@@ -10,8 +10,8 @@ from tuvl.project.index import ProjectIndex
 class ProjectConfigRule(Rule):
     """The configuration of the project cannot be used.
 
-    `tuvl.yaml` cannot be read, holds no `ProjectConfig`, or more than one; or one stands in another file, such as
-    `tuvl.yml`, where nothing reads it.
+    `tuvl.yaml` cannot be read, holds no `ProjectConfig`, or more than one, or one that is switched off; or one stands
+    in another file, such as `tuvl.yml`, where nothing reads it.
 
     The project's policy stands there: spending limits, allowed models and hosts, approvals. A run that began without
     it would do what its author had forbidden, so that none begins, and every file that is validated says so.
