@@ -7,7 +7,7 @@ from typing import Literal
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.principal import Principal
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, JsonValue
 
 WaitKind = Literal["question", "approval", "outcome_unknown"]
 
@@ -54,6 +54,24 @@ class WaitingRun:
     assignee: str | None
     requested_by: str | None
     tenant: str | None
+
+    def to_json(self) -> JsonObject:
+        """Return what callers of a server are told of it."""
+        return {
+            "run_id": self.run_id,
+            "workflow": self.workflow,
+            "kind": self.kind,
+            "step": self.step,
+            "message": self.message,
+            "asked": self.asked,
+            "digest": self.digest,
+            "since": self.since.isoformat(),
+            "deadline": None if self.deadline is None else self.deadline.isoformat(),
+            "groups": list[JsonValue](self.groups),
+            "assignee": self.assignee,
+            "requested_by": self.requested_by,
+            "tenant": self.tenant,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

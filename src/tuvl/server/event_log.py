@@ -1,4 +1,4 @@
-"""The last events of one run as server-sent events, written once for all who watch; each reader has a place of its own.
+"""The last events of one run, each written once for all who watch; each reader has a place of its own.
 
 The log holds so many events and forgets the oldest. A reader that is slower misses what was forgotten, which is counted
 and told with the terminal event; it never holds up the run or other readers.
@@ -10,11 +10,11 @@ from collections import deque
 from collections.abc import Sequence
 
 from tuvl.clock import Clock
-from tuvl.dataclass import dataclass
 from tuvl.events.serialize import to_wire
 from tuvl.events.sink import InlineSink
 from tuvl.events.types import Event, RunFinished
 from tuvl.server.following import Following
+from tuvl.server.sent_events import Reader, SentEvent
 from tuvl.values import JsonObject, dump_json
 
 KEPT = 512
@@ -26,21 +26,13 @@ CONTENT = frozenset({"text_delta"})
 TERMINAL = RunFinished.type
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    number: int
-    type: str
-    wire: JsonObject
-    text: str
-
-
 class EventLog(InlineSink):
     """The log of one run in this process."""
 
     def __init__(self, run_id: str, *, clock: Clock, size: int = KEPT) -> None:
         self._run_id = run_id
         self._clock = clock
-        self._entries: deque[_Entry] = deque(maxlen=size)
+        self._entries: deque[SentEvent] = deque(maxlen=size)
         self._epoch = secrets.token_hex(3)
         """Tells this log from one of the same run in another process, whose numbers mean something else."""
         self._count = 0
@@ -86,21 +78,23 @@ class EventLog(InlineSink):
         self._count += 1
         type = str(wire["type"])
         self.ended = type == TERMINAL
-        self._entries.append(_Entry(self._count, type, wire, self.written(self._count, wire)))
+        self._entries.append(self.written(self._count, wire))
         self.wake()
 
-    def written(self, number: int, wire: JsonObject) -> str:
+    def written(self, number: int, wire: JsonObject) -> SentEvent:
         """Return an event as it goes out."""
-        return f"id: {self._epoch}-{number}\nevent: {wire['type']}\ndata: {dump_json(wire)}\n\n"
+        id, type = f"{self._epoch}-{number}", str(wire["type"])
+        return SentEvent(id, type, wire, f"id: {id}\nevent: {type}\ndata: {dump_json(wire)}\n\n")
 
     def _number_of(self, id: str | None) -> int:
         epoch, _, number = (id or "").partition("-")
         return int(number) if epoch == self._epoch and number.isdecimal() and len(number) < 12 else 0
 
-    def after(self, number: int) -> Sequence[_Entry]:
-        """Return what is kept of the events behind that one."""
-        behind = min(self._count - number, len(self._entries))
-        return [self._entries[index] for index in range(len(self._entries) - behind, len(self._entries))]
+    def after(self, number: int) -> Sequence[tuple[int, SentEvent]]:
+        """Return what is kept of the events behind that one, with their numbers."""
+        count, kept = self._count, len(self._entries)
+        behind = min(count - number, kept)
+        return [(count - kept + index + 1, self._entries[index]) for index in range(kept - behind, kept)]
 
     def wake(self) -> None:
         """Let every reader that waits look up: the server closes down."""
@@ -116,7 +110,7 @@ class EventLog(InlineSink):
             return
 
 
-class LogReader:
+class LogReader(Reader):
     """One client's place in a log."""
 
     def __init__(self, log: EventLog, behind: int, *, content: bool) -> None:
@@ -124,27 +118,25 @@ class LogReader:
         self._behind = behind
         self._content = content
         self._begun = False
-        self.dropped = 0
-        self.ended = False
-        """Whether the terminal event has been given."""
 
-    async def next(self, timeout_s: float) -> str:
-        """Wait for events, and return all there are; an empty text after so many seconds without any."""
+    async def events(self, timeout_s: float) -> Sequence[SentEvent]:
+        """Wait for events, and return all there are; none after so many seconds without any."""
         found = self._log.after(self._behind)
         if not found and not self._log.ended:
             await self._log.wait_changed(timeout_s)
             found = self._log.after(self._behind)
         # Who has had the terminal event before has nothing to wait for.
         self.ended = self._log.ended and not found
-        return "".join(self._taken(entry) for entry in found)
+        taken = [self._taken(number, event) for number, event in found]
+        return [event for event in taken if self._content or event.type not in CONTENT]
 
-    def _taken(self, entry: _Entry) -> str:
-        missed = entry.number - self._behind - 1
+    def _taken(self, number: int, event: SentEvent) -> SentEvent:
+        missed = number - self._behind - 1
         # Who begins in the middle of a run has not been too slow for what was before.
         self.dropped += missed if self._begun or self._behind else 0
-        self._behind, self._begun = entry.number, True
-        if entry.type == TERMINAL:
+        self._behind, self._begun = number, True
+        if event.type == TERMINAL:
             self.ended = True
             if self.dropped:
-                return self._log.written(entry.number, {**entry.wire, "dropped": self.dropped})
-        return entry.text if self._content or entry.type not in CONTENT else ""
+                return self._log.written(number, {**event.wire, "dropped": self.dropped})
+        return event

@@ -1,28 +1,19 @@
 """Server-sent events of one run to one client: heartbeats, an end, and what happens when the client leaves."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
+
+from tuvl.server.problems import Problem
+from tuvl.server.sent_events import Reader
 
 MEDIA_TYPE = "text/event-stream"
 HEARTBEAT = ": heartbeat\n\n"
 RETRY = "retry: 2000\n\n"
 """How long browsers wait before they connect again, in milliseconds."""
-
-
-class Reader(Protocol):
-    """Where the events of a stream come from."""
-
-    ended: bool
-    """Whether there will be no more."""
-
-    async def next(self, timeout_s: float) -> str:
-        """Wait for events, and return all there are; an empty text after so many seconds without any."""
-        ...
 
 
 class Streams:
@@ -33,10 +24,19 @@ class Streams:
         self._most = most
         self.closing = asyncio.Event()
 
-    @property
-    def full(self) -> bool:
-        """Whether there is no room for another one."""
-        return self.open >= self._most
+    def check_room(self) -> None:
+        """Raise `Problem` when there is no room for another one."""
+        if self.open >= self._most:
+            raise Problem(503, "no-room", "as many clients watch as this server takes", headers={"Retry-After": "5"})
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Count a stream while the block runs."""
+        self.open += 1
+        try:
+            yield
+        finally:
+            self.open -= 1
 
 
 class EventStream(Response):
@@ -65,8 +65,11 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until the run ends or the client leaves."""
+        with self._streams.one():
+            await self._serve(receive, send)
+
+    async def _serve(self, receive: Receive, send: Send) -> None:
         complete = False
-        self._streams.open += 1
         sending = asyncio.create_task(self._send(send))
         leaving = asyncio.create_task(_left(receive))
         try:
@@ -76,7 +79,6 @@ class EventStream(Response):
             for task in (sending, leaving):
                 task.cancel()
             await asyncio.gather(sending, leaving, return_exceptions=True)
-            self._streams.open -= 1
             self._on_end(complete)
 
     async def _send(self, send: Send) -> bool:

@@ -2,8 +2,9 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -103,15 +104,18 @@ _OWN_WORDS = {
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    found = error.errors()
+    return misshapen(error.errors()).response()
+
+
+def misshapen(found: Sequence[Mapping[str, Any]]) -> Problem:
+    """Say what the form of a request lacks, by the errors that pydantic has found."""
     if any(each["type"] == "json_invalid" for each in found):
-        return problem_response(400, "unreadable", "the body is no JSON")
+        return Problem(400, "unreadable", "the body is no JSON")
     errors: list[JsonValue] = [
         {"at": ".".join(str(part) for part in each["loc"]), "message": str(each["msg"])} for each in found[:_MOST]
     ]
-    return problem_response(
-        422, "request-refused", "the request does not have the form it must have", more={"errors": errors}
-    )
+    detail = "the request does not have the form it must have"
+    return Problem(422, "request-refused", detail, more={"errors": errors})
 
 
 _MOST = 20

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.dataclass import dataclass
+from tuvl.errors import TuvlError
 from tuvl.events.sink import Sink
 from tuvl.http.client import HttpClient
 from tuvl.project.index import ProjectIndex
@@ -21,6 +22,7 @@ from tuvl.server.limits import RateLimiter
 from tuvl.server.live_runs import LiveRun, LiveRuns
 from tuvl.server.meters import Meters
 from tuvl.server.options import ServerOptions
+from tuvl.server.problems import Problem
 from tuvl.server.reading import Reading
 from tuvl.server.starting import Starts
 from tuvl.settings import Settings
@@ -61,6 +63,15 @@ class Services:
     def ready(self) -> bool:
         """Whether the server takes new runs."""
         return not self.starts.draining
+
+    async def check_ready(self) -> None:
+        """Raise `Problem` unless new runs may be sent here: not while the server closes down or its store is away."""
+        if not self.ready:
+            raise Problem(503, "closing", "the server is closing down")
+        try:
+            await self.registry.access.store.ready()
+        except TuvlError:
+            raise Problem(503, "store-unreachable", "the store of runs cannot be used just now") from None
 
     async def open(self) -> None:
         """Take up durable runs that were left; raises `UsageError` when another process has their file."""

@@ -69,6 +69,16 @@ class Known:
 Started: TypeAlias = LiveRun | DurableRun | Known
 
 
+def checked_key(key: str | None) -> str | None:
+    """Return what makes several starts one; raises `Problem` for what cannot be a key."""
+    if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable()):
+        raise Problem(400, "key-unreadable", f"an Idempotency-Key has 1 to {_LONGEST_KEY} printable ASCII characters")
+    return key
+
+
+_LONGEST_KEY = 200
+
+
 class Starts:
     """Starts runs of one server."""
 

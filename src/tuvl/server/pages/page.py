@@ -14,11 +14,11 @@ from tuvl.errors import TuvlError
 from tuvl.hosting.requests import WaitingRun
 from tuvl.principal import Principal
 from tuvl.redaction import redact
+from tuvl.server.admitting import take
 from tuvl.server.browser_session import CSRF_FIELD, SIGN_IN, Session
 from tuvl.server.pages.asking import obstacle
 from tuvl.server.pages.rendering import Frame, render
 from tuvl.server.problems import Problem, problem_of
-from tuvl.server.routes.callers import take
 from tuvl.server.services import Services
 
 POLICY = (

@@ -20,7 +20,6 @@ from tuvl.server.pages.rendering import render
 from tuvl.server.pages.transcript import talk_entry
 from tuvl.server.pages.view import RunLine, RunView, run_href, run_line, run_view
 from tuvl.server.problems import Problem
-from tuvl.server.routes.answers import no_room_to_watch
 from tuvl.server.routes.watching import watched
 from tuvl.supervision.runs import RunInfo
 from tuvl.values import JsonObject
@@ -163,8 +162,6 @@ def runs_pages(pages: Pages) -> APIRouter:
         request: Request, run_id: RunId, last_event_id: Annotated[str | None, Header(max_length=100)] = None
     ) -> Response:
         session = await pages.session(request)
-        if pages.services.streams.full:
-            raise no_room_to_watch()
         return await watched(pages.services, run_id, session.caller, last_id=last_event_id)
 
     @router.get("/runs/{run_id}/transcript")

@@ -7,12 +7,11 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tuvl.server.durable_runs import DurableRun
+from tuvl.server.attending import outcome_of
 from tuvl.server.event_stream import EventStream
-from tuvl.server.live_runs import LiveRun
-from tuvl.server.problems import Problem
+from tuvl.server.sent_events import Reader
 from tuvl.server.services import Services
-from tuvl.server.starting import Known, Mode, Order
+from tuvl.server.starting import Known, Mode, Order, checked_key
 from tuvl.values import JsonObject
 
 Value = TypeVar("Value")
@@ -20,8 +19,8 @@ Value = TypeVar("Value")
 
 async def answer_start(services: Services, request: Request, order: Order) -> Response:
     """Start a run and answer as its client wants it; raises `Problem`."""
-    if order.mode == "stream" and services.streams.full:
-        raise no_room_to_watch()
+    if order.mode == "stream":
+        services.streams.check_room()
     run = await services.starts.start(order)
     if isinstance(run, Known):
         return await _of_known(services, run, order)
@@ -29,13 +28,10 @@ async def answer_start(services: Services, request: Request, order: Order) -> Re
         case "detached":
             return accepted(run.run_id, run.workflow)
         case "stream":
-            return stream(services, run, last_id=None, content=True, on_end=run.leave)
+            return stream(services, run.run_id, run.log.reader(), on_end=run.leave)
         case "sync":
             try:
-                document = await _unless_left(request, run.outcome(), services.streams.closing)
-            except _ClosingDown:
-                where = {"Location": f"/api/runs/{run.run_id}", "Retry-After": "5"}
-                raise Problem(503, "closing", "the server closes down, and the run goes on", headers=where) from None
+                document = await _unless_left(request, outcome_of(services, run))
             finally:
                 run.leave()
             return finished(run.run_id, document)
@@ -56,21 +52,10 @@ def accepted(run_id: str, workflow: str) -> Response:
     return JSONResponse(body, 202, headers={"Location": f"/api/runs/{run_id}"})
 
 
-def no_room_to_watch() -> Problem:
-    """Return what is said when too many watch."""
-    return Problem(503, "no-room", "as many clients watch as this server takes", headers={"Retry-After": "5"})
-
-
 def stream(
-    services: Services,
-    run: LiveRun | DurableRun,
-    *,
-    last_id: str | None,
-    content: bool,
-    on_end: Callable[[], None] = lambda: None,
+    services: Services, run_id: str, reader: Reader, *, on_end: Callable[[], None] = lambda: None
 ) -> EventStream:
     """Answer with the events of a run."""
-    reader = run.log.reader(last_id=last_id, content=content)
 
     def ended(complete: bool) -> None:
         services.meters.events_dropped.inc(reader.dropped)
@@ -82,7 +67,7 @@ def stream(
         heartbeat_s=services.options.heartbeat_s,
         patience_s=services.options.client_patience_s,
         on_end=ended,
-        headers={"Location": f"/api/runs/{run.run_id}"},
+        headers={"Location": f"/api/runs/{run_id}"},
     )
 
 
@@ -95,31 +80,17 @@ async def _of_known(services: Services, run: Known, order: Order) -> Response:
     return finished(run.run_id, result)
 
 
-class _ClosingDown(Exception):
-    """The server closes down before what a client waits for is there."""
-
-
-async def _unless_left(request: Request, wanted: Awaitable[Value], closing: asyncio.Event) -> Value | None:
-    """Wait for something, unless the client leaves; `None` when it did. Raises `_ClosingDown`."""
+async def _unless_left(request: Request, wanted: Awaitable[Value]) -> Value | None:
+    """Wait for something, unless the client leaves; `None` when it did."""
     getting = asyncio.ensure_future(wanted)
-    leaving, closed = asyncio.create_task(_left(request)), asyncio.create_task(closing.wait())
+    leaving = asyncio.create_task(_left(request))
     try:
-        await asyncio.wait((getting, leaving, closed), return_when=asyncio.FIRST_COMPLETED)
-        if closed.done():
-            # What has ended by then is only about to say so.
-            await asyncio.wait((getting, leaving), timeout=_LAST_S, return_when=asyncio.FIRST_COMPLETED)
-        if getting.done():
-            return getting.result()
-        if leaving.done():
-            return None
-        raise _ClosingDown
+        await asyncio.wait((getting, leaving), return_when=asyncio.FIRST_COMPLETED)
+        return getting.result() if getting.done() else None
     finally:
-        for task in (getting, leaving, closed):
+        for task in (getting, leaving):
             task.cancel()
-        await asyncio.gather(getting, leaving, closed, return_exceptions=True)
-
-
-_LAST_S = 0.5
+        await asyncio.gather(getting, leaving, return_exceptions=True)
 
 
 async def _left(request: Request) -> None:
@@ -139,10 +110,4 @@ def mode_of(request: Request, given: Mode | None = None) -> Mode:
 
 def key_of(request: Request) -> str | None:
     """Return what makes several requests one start; raises `Problem` for what cannot be a key."""
-    key = request.headers.get("idempotency-key")
-    if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable()):
-        raise Problem(400, "key-unreadable", f"an Idempotency-Key has 1 to {_LONGEST_KEY} printable ASCII characters")
-    return key
-
-
-_LONGEST_KEY = 200
+    return checked_key(request.headers.get("idempotency-key"))

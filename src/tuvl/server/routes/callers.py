@@ -1,6 +1,5 @@
 """Who may use a path: its scope, and how often."""
 
-import math
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
@@ -8,8 +7,8 @@ from fastapi import Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import Request
 
+from tuvl.server.admitting import admitted, must_have
 from tuvl.server.authentication import Caller, unauthorized
-from tuvl.server.problems import Problem
 from tuvl.server.services import Services
 
 _bearer = HTTPBearer(
@@ -32,11 +31,7 @@ def caller_with(services: Services, scope: str) -> CallerOf:
         found = request.scope.get(CALLER)
         if not isinstance(found, Caller):
             raise unauthorized(given=False)
-        try:
-            found.must_have(scope)
-        except Problem:
-            services.meters.refused.labels("scope").inc()
-            raise
+        must_have(services, found, scope)
         return found
 
     return caller
@@ -44,28 +39,7 @@ def caller_with(services: Services, scope: str) -> CallerOf:
 
 async def authenticated(services: Services, request: Request) -> Caller:
     """Return who makes a request, when it is not one too many; raises `Problem`."""
-    given = request.headers.getlist("authorization")
-    try:
-        if len(given) > 1:
-            raise unauthorized(given=True)
-        caller = await services.authenticator.of_header(given[0] if given else None)
-    except Problem as problem:
-        services.meters.refused.labels("token").inc()
-        if given and problem.status_code == 401:
-            take(services, ("address", address_of(request)), failures=True)
-        raise
-    take(services, caller.key)
-    return caller
-
-
-def take(services: Services, key: object, *, failures: bool = False) -> None:
-    """Count a request; raises `Problem` when it is one too many."""
-    wait = (services.failures if failures else services.rates).take(key)
-    if wait > 0:
-        services.meters.refused.labels("rate").inc()
-        raise Problem(
-            429, "too-often", "too many requests; see Retry-After", headers={"Retry-After": str(math.ceil(wait))}
-        )
+    return await admitted(services, request.headers.getlist("authorization"), address_of(request))
 
 
 def address_of(request: Request) -> str:

@@ -1,16 +1,30 @@
 """What requests and answers look like, for their check and for the description of the API."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from tuvl.data.run_rows import RunFilter
+from tuvl.server.problems import misshapen
 from tuvl.server.starting import Mode
+from tuvl.values import JsonObject
+
+RunStatus: TypeAlias = Literal["queued", "running", "completed", "failed", "aborted", "suspended"]
+Shape = TypeVar("Shape", bound=BaseModel)
 
 
 class Form(BaseModel):
     """A body whose fields are all known."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def checked(form: type[Shape], given: JsonObject) -> Shape:
+    """Return what was said, in its form; raises `Problem`. For what FastAPI does not read itself."""
+    try:
+        return form.model_validate(given)
+    except ValidationError as error:
+        raise misshapen([dict(each) for each in error.errors()]) from None
 
 
 class StartRequest(Form):
@@ -135,13 +149,26 @@ class LiveRuns(BaseModel):
     agents: list[LiveRunShown]
 
 
+class RunsAsked(BaseModel):
+    """Which runs a list shows."""
+
+    workflow: Annotated[str | None, Field(max_length=200, description="Only runs of this workflow.")] = None
+    status: Annotated[RunStatus | None, Field(description="Only runs in this state.")] = None
+    principal: Annotated[str | None, Field(max_length=200, description="Only runs for this principal.")] = None
+    limit: Annotated[int, Field(ge=1, le=500, description="Most runs.")] = 50
+
+    def to_filter(self) -> RunFilter:
+        """Return it as the store of runs takes it."""
+        return RunFilter(workflow=self.workflow, status=self.status, principal=self.principal, limit=self.limit)
+
+
 class RunSummary(BaseModel):
     """A run on record."""
 
     run_id: str
     workflow: str
     schema_version: str
-    status: Literal["queued", "running", "completed", "failed", "aborted", "suspended"]
+    status: RunStatus
     signal: str | None
     principal: str
     tenant: str | None

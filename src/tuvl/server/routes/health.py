@@ -5,10 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from starlette.responses import JSONResponse, Response
 
-from tuvl.errors import TuvlError
 from tuvl.server.authentication import Caller
 from tuvl.server.meters import CONTENT_TYPE
-from tuvl.server.problems import Problem
 from tuvl.server.routes.callers import caller_with
 from tuvl.server.routes.forms import problems
 from tuvl.server.services import Services
@@ -27,12 +25,7 @@ def health_router(services: Services) -> APIRouter:
     @router.get("/readyz", responses={503: problems()[503]})
     async def ready() -> JSONResponse:
         """Tell whether new runs may be sent here: not while the server closes down or its store is away."""
-        if not services.ready:
-            raise Problem(503, "closing", "the server is closing down")
-        try:
-            await services.registry.access.store.ready()
-        except TuvlError:
-            raise Problem(503, "store-unreachable", "the store of runs cannot be used just now") from None
+        await services.check_ready()
         return JSONResponse({"status": "ready"})
 
     @router.get(

@@ -1,22 +1,21 @@
 """`/api/runs` and `/api/workflows`: start runs, read them, watch them."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Path, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tuvl.data.run_rows import RunFilter, TraceFilter
+from tuvl.data.run_rows import TraceFilter
 from tuvl.server.authentication import Caller
-from tuvl.server.routes.answers import answer_start, key_of, mode_of, no_room_to_watch
+from tuvl.server.routes.answers import answer_start, key_of, mode_of
 from tuvl.server.routes.callers import caller_with
-from tuvl.server.routes.forms import Accepted, RunList, RunShown, StartRequest, Trace, WorkflowList, problems
+from tuvl.server.routes.forms import Accepted, RunList, RunsAsked, RunShown, StartRequest, Trace, WorkflowList, problems
 from tuvl.server.routes.watching import watched
 from tuvl.server.services import Services
 from tuvl.server.starting import Order
 
 RunId = Annotated[str, Path(max_length=200, description="Id of the run.")]
-Status = Literal["queued", "running", "completed", "failed", "aborted", "suspended"]
 _STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
@@ -69,16 +68,9 @@ def runs_router(services: Services) -> APIRouter:
         return await answer_start(services, request, order)
 
     @router.get("/runs", responses=problems(), response_model=RunList)
-    async def list_runs(
-        caller: Annotated[Caller, Depends(reader)],
-        workflow: Annotated[str | None, Query(max_length=200, description="Only runs of this workflow.")] = None,
-        status: Annotated[Status | None, Query(description="Only runs in this state.")] = None,
-        principal: Annotated[str | None, Query(max_length=200, description="Only runs for this principal.")] = None,
-        limit: Annotated[int, Query(ge=1, le=500, description="Most runs.")] = 50,
-    ) -> Response:
+    async def list_runs(caller: Annotated[Caller, Depends(reader)], asked: Annotated[RunsAsked, Query()]) -> Response:
         """List the runs on record, the newest first."""
-        asked = RunFilter(workflow=workflow, status=status, principal=principal, limit=limit)
-        return JSONResponse({"runs": list(await services.reading.runs(asked, caller.principal))})
+        return JSONResponse({"runs": list(await services.reading.runs(asked.to_filter(), caller.principal))})
 
     @router.get("/runs/{run_id}", responses=problems(404), response_model=RunShown)
     async def show_run(run_id: RunId, caller: Annotated[Caller, Depends(reader)]) -> Response:
@@ -111,8 +103,6 @@ def runs_router(services: Services) -> APIRouter:
 
         The words of its models need the scope `agent:observe` besides, unless it is the caller's own.
         """
-        if services.streams.full:
-            raise no_room_to_watch()
         return await watched(services, run_id, caller, last_id=last_event_id)
 
     return router

@@ -8,10 +8,11 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from tuvl.principal import Principal
+from tuvl.server.admitting import take
 from tuvl.server.catalogue import is_reserved
 from tuvl.server.problems import Problem, read_json
 from tuvl.server.routes.answers import answer_start, key_of, mode_of
-from tuvl.server.routes.callers import address_of, authenticated, take
+from tuvl.server.routes.callers import address_of, authenticated
 from tuvl.server.services import Services
 from tuvl.server.starting import Order
 from tuvl.values import JsonObject, JsonValue

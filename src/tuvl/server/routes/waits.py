@@ -5,13 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from starlette.responses import JSONResponse, Response
 
-from tuvl.hosting.requests import AnswerRequest, WaitingRun
+from tuvl.hosting.requests import AnswerRequest
 from tuvl.server.authentication import Caller
 from tuvl.server.routes.answers import accepted
 from tuvl.server.routes.callers import caller_with
 from tuvl.server.routes.forms import Accepted, Answer, AnswerTaken, Fork, Instruction, Waits, problems
 from tuvl.server.services import Services
-from tuvl.values import JsonObject, JsonValue
 
 RunId = Annotated[str, Path(max_length=200, description="Id of the run.")]
 
@@ -24,7 +23,7 @@ def waits_router(services: Services) -> APIRouter:
     @router.get("/waits", responses=problems(), response_model=Waits)
     async def list_waits(caller: Annotated[Caller, Depends(reader)]) -> Response:
         """List what runs wait for, the oldest first."""
-        return JSONResponse({"waits": [_shown(wait) for wait in await services.durable.waits(caller.principal)]})
+        return JSONResponse({"waits": [wait.to_json() for wait in await services.durable.waits(caller.principal)]})
 
     @router.post("/runs/{run_id}/answer", responses=problems(404, 409), response_model=AnswerTaken)
     async def answer_run(run_id: RunId, body: Answer, caller: Annotated[Caller, Depends(operator)]) -> Response:
@@ -50,21 +49,3 @@ def waits_router(services: Services) -> APIRouter:
         return accepted(await services.durable.fork(run_id, body.at, caller.principal), str(shown["workflow"]))
 
     return router
-
-
-def _shown(wait: WaitingRun) -> JsonObject:
-    return {
-        "run_id": wait.run_id,
-        "workflow": wait.workflow,
-        "kind": wait.kind,
-        "step": wait.step,
-        "message": wait.message,
-        "asked": wait.asked,
-        "digest": wait.digest,
-        "since": wait.since.isoformat(),
-        "deadline": None if wait.deadline is None else wait.deadline.isoformat(),
-        "groups": list[JsonValue](wait.groups),
-        "assignee": wait.assignee,
-        "requested_by": wait.requested_by,
-        "tenant": wait.tenant,
-    }

@@ -1,0 +1,48 @@
+"""Clients that wait for a run, or watch one: what they get, whatever they speak."""
+
+import asyncio
+
+from tuvl.server.authentication import Caller
+from tuvl.server.durable_runs import DurableRun
+from tuvl.server.live_runs import LiveRun
+from tuvl.server.outside import OutsideReader
+from tuvl.server.problems import Problem
+from tuvl.server.sent_events import Reader
+from tuvl.server.services import Services
+from tuvl.values import JsonObject
+
+_LAST_S = 0.5
+
+
+async def outcome_of(services: Services, run: LiveRun | DurableRun) -> JsonObject:
+    """Wait for the result document of a run; raises `Problem`, also when the server closes down before."""
+    getting = asyncio.ensure_future(run.outcome())
+    closing = asyncio.create_task(services.streams.closing.wait())
+    try:
+        await asyncio.wait((getting, closing), return_when=asyncio.FIRST_COMPLETED)
+        # What has ended when the server closes down is only about to say so.
+        await asyncio.wait((getting,), timeout=_LAST_S)
+        if getting.done():
+            return getting.result()
+    finally:
+        getting.cancel()
+        closing.cancel()
+        await asyncio.gather(getting, closing, return_exceptions=True)
+    where = {"Location": f"/api/runs/{run.run_id}", "Retry-After": "5"}
+    raise Problem(503, "closing", "the server closes down, and the run goes on", headers=where)
+
+
+async def watching(services: Services, run_id: str, caller: Caller, *, last_id: str | None) -> Reader:
+    """Return the events of a run; of one that is over, or in another process, its end. Raises `Problem`."""
+    services.streams.check_room()
+    run = services.live.find(run_id, caller.principal)
+    if run is not None:
+        own = (run.principal.tenant, run.principal.id) == caller.key
+        return run.log.reader(last_id=last_id, content=own or caller.has("agent:observe"))
+    shown = await services.reading.run(run_id, caller.principal)
+    if services.durable.there and services.durable.has(run_id):
+        own = (shown["tenant"], shown["principal"]) == caller.key
+        return services.durable.log_of(run_id).reader(last_id=last_id, content=own or caller.has("agent:observe"))
+    return OutsideReader(
+        services.reading, run_id, caller.principal, clock=services.clock, closing=services.streams.closing
+    )
