@@ -53,6 +53,9 @@ class Guard:
         try:
             self._check(scope)
             body = _Body(receive, self._options.max_body_bytes, self._options.body_timeout_s)
+            length = Request(scope).headers.get("content-length", "")
+            if length.isdecimal() and int(length) > self._options.max_body_bytes:
+                await body.refuse()
             await self._app(scope, body.receive, answer.send)
         except Problem as problem:
             if not answer.begun:
@@ -70,9 +73,6 @@ class Guard:
             name = _host(request.headers.get("host", ""))
             if name not in self._names:
                 raise Problem(421, "wrong-host", "this server is not known under that name; see --allow-host")
-        length = request.headers.get("content-length")
-        if length is not None and length.isdecimal() and int(length) > self._options.max_body_bytes:
-            raise too_large(self._options.max_body_bytes)
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         route = scope.get("route")
@@ -89,6 +89,10 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 def too_large(most: int) -> Problem:
     """Return what is said of a body that is too large."""
     return Problem(413, "too-large", f"the body has more than {most} bytes", headers={"Connection": "close"})
+
+
+_LINGER_S = 1.0
+_LINGER_BYTES = 4_194_304
 
 
 class _Body:
@@ -114,8 +118,21 @@ class _Body:
             self._left -= len(message.get("body", b""))
             self._whole = not message.get("more_body", False)
             if self._left < 0:
-                raise too_large(self._most)
+                await self.refuse()
         return message
+
+    async def refuse(self) -> None:
+        """Take a little more of a body that is too large, so that its client gets to read why; raises `Problem`."""
+        seen = 0
+        try:
+            async with asyncio.timeout(_LINGER_S):
+                while not self._whole and seen < _LINGER_BYTES:
+                    message = await self._receive()
+                    seen += len(message.get("body", b""))
+                    self._whole = not message.get("more_body", False)
+        except TimeoutError:
+            pass
+        raise too_large(self._most)
 
 
 class _Answer:
