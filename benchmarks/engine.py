@@ -14,6 +14,7 @@ from tuvl.guardrails.guards.max_chars import MaxChars
 from tuvl.guardrails.guards.pii_mask import PiiMask
 from tuvl.guardrails.guards.regex_deny import RegexDeny
 from tuvl.guardrails.masking.masker import masker_for
+from tuvl.heap import settle_heap
 from tuvl.linear_regex import LinearRegex
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
@@ -191,6 +192,7 @@ async def crowd(project: Path, runs: int) -> float:
 def main(project: Path) -> None:
     """Print what a crowd costs, as JSON; the process is this one."""
     asyncio.run(crowd(project, 1))
+    settle_heap()  # as servers and workers do
     before = peak_mb(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     seconds = asyncio.run(crowd(project, CROWD))
     after = peak_mb(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

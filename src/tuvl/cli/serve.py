@@ -1,7 +1,6 @@
 """`tuvl serve`: checks a project, and serves its workflows over HTTP until it is told to end."""
 
 import asyncio
-import gc
 import os
 import re
 import signal
@@ -15,6 +14,7 @@ from tuvl.cli.render import report_text
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, UsageError
+from tuvl.heap import settle_heap
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
 from tuvl.runtime import Engine
@@ -123,9 +123,7 @@ async def _serve(options: ServeOptions, project: ProjectIndex, settings: Setting
         _say("no run is durable here: pip install 'tuvl[durable]'")
     if not has_tokens:
         _say("there is no token yet, so nobody gets in; `tuvl token create` makes one")
-    # What is there by now stays: a look at it for garbage would hold up every request for a twentieth of a second.
-    gc.collect()
-    gc.freeze()
+    settle_heap()
     await serve(services, listening, stop=stop)
     _say("ended")
     return 0

@@ -15,6 +15,7 @@ from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
 from tuvl.events.types import Event, RunFinished, RunStarted
+from tuvl.heap import settle_heap
 from tuvl.hosting.host import Host
 from tuvl.hosting.opening import is_shared
 from tuvl.project.index import ProjectIndex
@@ -51,6 +52,7 @@ async def _work(
 
     stop = _stop_on_signals()
     async with Host.open(project, settings, concurrency=concurrency, sinks_for=sinks_for) as host:
+        settle_heap()
         _say(f"taking up to {count(concurrency, 'run')} at a time, as {host.executor}")
         await stop.wait()
         told.leaving = True
