@@ -58,6 +58,11 @@ def test_input_that_was_refused_and_comes_to_a_write_is_told(tmp_path: Path, old
 
 HARMLESS = [
     ("more on a side that was there", with_input(MORE, NUMBER), with_input(MORE, NUMBER.replace("100", "900"))),
+    (
+        "a number beyond all",
+        with_input(MORE, f"{{ type: integer, maximum: 1{'0' * 400} }}"),
+        with_input(MORE, "{ type: integer }"),
+    ),
     ("an error that stops", with_input(CAP, NUMBER), with_input(CAP, NUMBER, required="")),
     ("another key", with_input(MORE, NUMBER), with_input(MORE, NUMBER, more=", maxProperties: 9")),
 ]

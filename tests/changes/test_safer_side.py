@@ -167,3 +167,12 @@ def test_field_that_lets_more_happen_is_told_as_that(
 
 def test_model_of_the_same_provider_changes_behaviour(tmp_path: Path) -> None:
     assert told(tmp_path, "Workflow", loop(model="openai/a"), loop(model="openai/b")) == []
+
+
+def test_bound_beyond_all_floats_is_compared(tmp_path: Path) -> None:
+    huge = 10**400
+    limited = [flow(TOOL, limits={"max_tokens": most}) for most in (5, huge)]
+    assert [change.code for change in told(tmp_path, "Workflow", *limited)] == ["bound-raised"]
+    schemas = ({"multipleOf": huge, "type": "integer"}, {"type": "integer"})
+    loops = [flow(TOOL, input={"properties": {"n": schema}}) for schema in schemas]
+    assert told(tmp_path, "Workflow", *loops) == []

@@ -7,10 +7,11 @@ from typing import Any
 from tuvl.analysis.context import keys_of_steps
 from tuvl.analysis.key_reads import key_reads
 from tuvl.analysis.object_keys import ObjectKeys
-from tuvl.analysis.schema_facts import part_of, required_of, types_of
+from tuvl.analysis.schema_facts import part_of, required_of
 from tuvl.analysis.signals import when_signals
 from tuvl.analysis.steps import StepView, items, mapping
-from tuvl.changes.conditions import RAYS, holds, kind_of
+from tuvl.analysis.value_ranges import kind_of, known_by
+from tuvl.changes.conditions import RAYS, as_float, holds
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.schema import Direction, schema_changes
 from tuvl.dataclass import dataclass
@@ -19,7 +20,6 @@ from tuvl.spec.signals import DEFAULT, ERROR
 _SIGNALS = frozenset({"true", "false", ERROR})
 _COMBINED = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas")
 _NODES = ("set", "log")
-_KINDS = {"integer": "number", "number": "number"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ def _possible(step: StepView, schema: Mapping[str, Any]) -> frozenset[str] | Non
         return None
     absent = set() if _is_there(schema, path) else {ERROR}
     if "match" in step.data:
-        values = _values(part)
+        values = known_by(part).values
         named = step.routes.keys() - {ERROR} if values is None else {_signal(value) for value in values}
         return frozenset({*named, *([DEFAULT] if values is None else ()), *absent})
     if condition.get("operator") in ("is_empty", "is_not_empty"):
@@ -111,32 +111,24 @@ def _is_there(schema: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 
 def _decided(condition: Mapping[str, Any], part: object) -> frozenset[str]:
-    operator, bound, types = condition.get("operator"), condition.get("value"), types_of(part)
-    if types is None or operator not in (*RAYS, "eq", "neq", "in"):
+    operator, bound, known = condition.get("operator"), condition.get("value"), known_by(part)
+    if known.kinds is None or operator not in (*RAYS, "eq", "neq", "in"):
         return _SIGNALS
-    kinds = {_KINDS.get(name, name) for name in types}
     wanted = {kind_of(each) for each in (items(bound) if operator == "in" else [bound])}
-    fails = {ERROR} if kinds - wanted else set()
-    values = _values(part)
-    if values is None:
-        values = [True, False] if types == {"boolean"} else _ends(mapping(part), bound) if kinds == {"number"} else None
+    fails = {ERROR} if known.kinds - wanted else set()
+    values = known.values
+    if values is None and known.is_number:
+        values = tuple(_ends(mapping(part), bound))
     if values is None:
         return frozenset({"true", "false", *fails})
     return frozenset({holds(condition, value) for value in values if kind_of(value) in wanted} | fails)
-
-
-def _values(part: object) -> list[Any] | None:
-    known = mapping(part)
-    if "const" in known:
-        return [known["const"]]
-    return known["enum"] if isinstance(known.get("enum"), list) else None
 
 
 def _ends(part: Mapping[str, Any], bound: object) -> list[Any]:
     """Numbers that stand for all that a schema takes: its bounds, and what lies at and beside the condition's value."""
     lowest = max(_number(part.get("minimum"), -math.inf), _beside(part.get("exclusiveMinimum"), math.inf, -math.inf))
     highest = min(_number(part.get("maximum"), math.inf), _beside(part.get("exclusiveMaximum"), -math.inf, math.inf))
-    named = [float(each) for each in (items(bound) or [bound]) if kind_of(each) == "number"]
+    named = [_number(each, 0) for each in (items(bound) or [bound]) if kind_of(each) == "number"]
     near = [
         value for each in named for value in (each, math.nextafter(each, -math.inf), math.nextafter(each, math.inf))
     ]
@@ -144,7 +136,7 @@ def _ends(part: Mapping[str, Any], bound: object) -> list[Any]:
 
 
 def _number(value: object, otherwise: float) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
+    return as_float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
 
 
 def _beside(value: object, towards: float, otherwise: float) -> float:

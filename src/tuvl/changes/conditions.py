@@ -1,5 +1,6 @@
 """Evaluates the comparison of a router for single values."""
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -34,19 +35,9 @@ def same(one: object, other: object) -> bool:
     return one is not OTHER and type(one) is type(other) and one == other
 
 
-def kind_of(value: object) -> str:
-    """The JSON type of a value; integers and floats are both numbers."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case _:
-            return "array" if isinstance(value, list) else "object"
+def as_float(value: int | float) -> float:
+    """The number as a float; one beyond all floats is the largest of them."""
+    return float(max(-sys.float_info.max, min(value, sys.float_info.max)))
 
 
 def is_number(value: object) -> bool:

@@ -50,9 +50,9 @@ def compare_cap(findings: Findings, policy: Cap, old: object, new: object, spot:
         findings.say(policy.removed, f"{spot.label} is gone", spot, old, None, on_old=True)
     elif old is None:
         findings.say(policy.lowered, f"{spot.label} is new", spot, None, new)
-    elif float(new) > float(old):  # type: ignore[arg-type]  # both are numbers
+    elif new > old:  # type: ignore[operator]  # both are numbers
         findings.say(policy.raised, f"{spot.label} raised", spot, old, new)
-    elif float(new) < float(old):  # type: ignore[arg-type]  # both are numbers
+    elif new < old:  # type: ignore[operator]  # both are numbers
         findings.say(policy.lowered, f"{spot.label} lowered", spot, old, new)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tuvl.analysis.steps import items, mapping
+from tuvl.changes.conditions import as_float
 from tuvl.changes.schema_merge import merged
 from tuvl.changes.schema_place import NOTES
 from tuvl.changes.schema_values import EVERY, allowed, named_types, type_of, without
@@ -160,7 +161,7 @@ def _typed(rest: dict[str, Any], types: set[str]) -> object:
     multiple = rest.get("multipleOf")
     if "number" in types:
         types.discard("integer")
-        if isinstance(multiple, int | float) and not isinstance(multiple, bool) and float(multiple).is_integer():
+        if isinstance(multiple, int | float) and not isinstance(multiple, bool) and as_float(multiple).is_integer():
             types = types - {"number"} | {"integer"}
     if "integer" in types and multiple == 1:
         rest = {key: value for key, value in rest.items() if key != "multipleOf"}

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tuvl.analysis.steps import items
+from tuvl.changes.conditions import as_float
 from tuvl.dataclass import dataclass
 from tuvl.values import canonical
 
@@ -161,7 +162,7 @@ def _size(old: Mapping[str, Any], new: Mapping[str, Any], least: str, most: str)
 
 
 def _number(value: object, default: float) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
+    return as_float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
 
 
 def _shown(schema: Mapping[str, Any], ending: str) -> object:
