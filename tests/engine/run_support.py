@@ -83,8 +83,11 @@ class Project:
         return self
 
     def engine(self, **models: str) -> Engine:
+        return self._engine(ProjectIndex(self.root), models)
+
+    def _engine(self, index: ProjectIndex, models: dict[str, str]) -> Engine:
         return Engine(
-            ProjectIndex(self.root),
+            index,
             settings=self.settings,
             environ=self.environ,
             model_overrides=models,
@@ -93,10 +96,10 @@ class Project:
         )
 
     def plan(self, **models: str) -> ExecutionPlan:
-        engine = self.engine(**models)
-        document = ProjectIndex(self.root).workflow("flow")
+        index = ProjectIndex(self.root)
+        document = index.workflow("flow")
         assert document is not None
-        return engine.plan(document)
+        return self._engine(index, models).plan(document)
 
     async def run(
         self,

@@ -34,7 +34,7 @@ def _of_keys(flow: KeyFlow, project: Surroundings) -> Iterator[Fault]:
         for undefined in found:
             if undefined.certain:
                 yield Fault(undefined.place, undefined.message, undefined.hint, code=code)
-    yield from coded("TV503", input_mismatches(flow))
+    yield from coded("TV503", input_mismatches(flow, project))
     taint = taint_of(flow, project)
     if taint is not None:
         yield from coded("TV710", untrusted_instructions(taint, certain=True))

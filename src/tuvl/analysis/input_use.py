@@ -1,43 +1,55 @@
-"""Uses of input keys that cannot work with the type `spec.input` gives them."""
+"""Uses of context keys that cannot work with the values those are known to have."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.flow_graph import Place
 from tuvl.analysis.key_flow import KeyFlow
 from tuvl.analysis.key_reads import KeyRead
-from tuvl.analysis.schema_facts import part_of, takes_others, types_of
-from tuvl.analysis.steps import StepView, items, mapping
-from tuvl.suggest import closest
-from tuvl.templating.scan import scan
+from tuvl.analysis.known_values import BY_INPUT, Known, KnownValues
+from tuvl.analysis.language_models import whole
+from tuvl.analysis.steps import items, text
+from tuvl.analysis.sub_inputs import unfit_input
+from tuvl.analysis.surroundings import Surroundings
+from tuvl.analysis.type_names import article, kinds, said
+from tuvl.analysis.value_ranges import kind_of
+from tuvl.analysis.waiting import MAX_ITEMS
+from tuvl.templating.plain import is_template, plain_template
+from tuvl.templating.result import Types, result_types
 from tuvl.values import JsonValue
 
-_HAS_PARTS = frozenset({"object", "array"})
 _ORDERED = ("gt", "gte", "lt", "lte")
-_NUMBERS = frozenset({"integer", "number"})
 
 
-def input_mismatches(flow: KeyFlow) -> Iterator[Fault]:
-    """Every use that fails whatever the input is; keys that a step writes too are left out."""
+def input_mismatches(flow: KeyFlow, project: Surroundings) -> Iterator[Fault]:
+    """Every use that fails whatever the input is, as far as it is known what a key can hold."""
     yield from _unsatisfiable(flow)
-    own = {
-        name: schema
-        for name, schema in mapping(flow.input.schema.get("properties")).items()
-        if not flow.written & flow.graph.keys.bit(name)
-    }
-    if not own:
-        return
+    values = KnownValues(flow)
     for place in flow.graph.places:
+        match place.step.kind:
+            case "Workflow":
+                yield from unfit_input(place, values, project)
+            case "ForEach":
+                yield from _list_wanted(place, values)
         if place.called:
             continue
         for read in place.reads:
-            if read.key in own and read.need == "always":
-                yield from _read(read, place.step, own[read.key])
-        yield from _list_wanted(place, own)
-        yield from _comparison(place.step, own)
+            if len(read.path) > 1 and read.need == "always":
+                yield from _read(read, place, values)
+        if place.step.kind == "Router":
+            yield from _comparison(place, values)
+            yield from _undecided(place, values)
 
 
 def _unsatisfiable(flow: KeyFlow) -> Iterator[Fault]:
+    if flow.input.fits_no_object:
+        yield Fault(
+            ("spec", "input"),
+            "no input fits: a run begins with a mapping of keys, and the schema lets no mapping in",
+            "write `type: object`, and each key of the input under `properties`",
+            at_key=True,
+        )
+        return
     for index, name in enumerate(items(flow.input.schema.get("required"))):
         if isinstance(name, str) and not flow.input.may_have(name):
             yield Fault(
@@ -47,109 +59,96 @@ def _unsatisfiable(flow: KeyFlow) -> Iterator[Fault]:
             )
 
 
-def _read(read: KeyRead, step: StepView, schema: object) -> Iterator[Fault]:
+def _read(read: KeyRead, place: Place, values: KnownValues) -> Iterator[Fault]:
     """A dotted path into a value that has no parts, or not this one."""
-    for depth in range(1, len(read.path)):
-        parent, part = part_of(schema, read.path[1:depth]), read.path[depth]
-        types = types_of(parent)
-        if types is None:
-            return
-        shown = ".".join(read.path[:depth])
-        if not types & _HAS_PARTS and not ("string" in types and part.lstrip("-").isdecimal()):
-            yield _fault(read, step, f"but {shown!r} is {_said(types)} by `spec.input`, which has no {part!r}")
-            return
-        if types == {"array"} and not part.isdecimal():
-            yield _fault(read, step, f"but {shown!r} is an array by `spec.input`, which has no {part!r}")
-            return
-        known = mapping(mapping(parent).get("properties"))
-        if types == {"object"} and part not in known and not takes_others(parent):
-            near = closest(part, known)
-            hint = f"did you mean {near!r}?" if near else f"name {part!r} in the schema, or correct the path"
-            yield _fault(read, step, f"but {shown!r} has no {part!r} by `spec.input`", hint)
-            return
+    known = values.at(place.index, read.key)
+    lost = known.lost(read.path) if known is not None else None
+    if lost is not None:
+        message = f"step {place.step.id!r} reads {'.'.join(read.path)!r} in `{read.field}`, but {lost.why}"
+        yield Fault(read.place, message, lost.hint)
 
 
-def _fault(read: KeyRead, step: StepView, why: str, hint: str | None = None) -> Fault:
-    message = f"step {step.id!r} reads {'.'.join(read.path)!r} in `{read.field}`, {why}"
-    return Fault(read.place, message, hint or "correct the path, or the type in `spec.input`")
-
-
-def _list_wanted(place: Place, own: Mapping[str, object]) -> Iterator[Fault]:
-    source = place.step.data.get("items")
-    if place.step.kind != "ForEach" or not isinstance(source, str):
+def _list_wanted(place: Place, values: KnownValues) -> Iterator[Fault]:
+    """A ForEach over what is no list, or over one that is longer than `max_items` whatever the input is."""
+    step = place.step
+    source = text(step.data.get("items"))
+    if source is None or not is_template(source):
         return
-    found = scan(source)
-    if not found.single_expression or len(found.paths) != 1 or "|" in source or not found.certain:
-        return
-    path = found.paths[0]
-    types = types_of(part_of(own[path[0]], path[1:])) if path[0] in own else None
-    if types is not None and "array" not in types and _is_path(source, path):
+    path = _only_path(source)
+    known = values.at(place.index, path[0]) if path and not place.called else None
+    what = repr(".".join(path)) if path else f"`{source}`"
+    types = result_types(source, lambda path: values.types(place, path))
+    if types is not None and "array" not in types:
+        is_said = said(types) if known is None else f"{said(types)} {known.by}"
         yield Fault(
-            (*place.step.path, "items"),
-            f"step {place.step.id!r} goes through {'.'.join(path)!r}, {_said(types)} by `spec.input` and not a list",
-            "give a list, or correct the type in `spec.input`",
+            (*step.path, "items"),
+            f"step {step.id!r} goes through {what}, {is_said} and not a list",
+            _correct("give a list", known),
+        )
+    most = whole(step.data.get("max_items")) or MAX_ITEMS
+    fewest = known.fewest_items(path[1:]) if known is not None else 0
+    if known is not None and fewest > most:
+        yield Fault(
+            (*step.path, "items"),
+            f"step {step.id!r} goes through {what}, which has {fewest} items at least {known.by}, and takes {most}: "
+            "it runs none of them",
+            _correct("raise `max_items`", known),
         )
 
 
-def _is_path(source: str, path: tuple[str, ...]) -> bool:
-    return source.strip().removeprefix("{{").removesuffix("}}").strip() == ".".join(path)
+def _only_path(source: str) -> tuple[str, ...]:
+    """The dotted path that a text is and nothing else; empty for any other text."""
+    plain = plain_template(source)
+    return tuple(map(str, plain.single)) if plain is not None and plain.single else ()
 
 
-def _comparison(step: StepView, own: Mapping[str, object]) -> Iterator[Fault]:
-    if step.kind != "Router" or not isinstance(step.data.get("condition"), dict):
-        return
+def _correct(what: str, known: Known | None) -> str:
+    return f"{what}, or correct the type in `spec.input`" if known is not None and known.by == BY_INPUT else what
+
+
+def _comparison(place: Place, values: KnownValues) -> Iterator[Fault]:
+    """A comparison of values that never compare."""
+    step = place.step
     field, operator, value = (step.get("condition", name) for name in ("field", "operator", "value"))
-    if not isinstance(field, str) or field.split(".")[0] not in own:
+    if not isinstance(field, str) or not isinstance(step.data.get("condition"), dict):
         return
     key, *path = field.split(".")
-    types = types_of(part_of(own[key], path))
-    if types is None:
-        return
-    why = _incomparable(types, operator, value)
-    if why:
+    known = values.at(place.index, key) if "value" in step.data["condition"] else None
+    types = known.types(tuple(path)) if known is not None else None
+    why = None if types is None else _incomparable(types, operator, value)
+    if known is not None and types is not None and why:
         yield Fault(
             (*step.path, "condition", "value"),
-            f"step {step.id!r} compares {field!r}, {_said(types)} by `spec.input`, {why}",
-            "compare values of one type, or correct the type in `spec.input`",
+            f"step {step.id!r} compares {field!r}, {said(types)} {known.by}, {why}",
+            _correct("compare values of one type", known),
         )
 
 
-def _incomparable(types: frozenset[str], operator: JsonValue, value: JsonValue) -> str | None:
-    kinds = _kinds(types)
-    if operator in _ORDERED and not kinds & {"number", "string"}:
+def _incomparable(types: Types, operator: JsonValue, value: JsonValue) -> str | None:
+    of_field, of_value = kinds(types), kind_of(value)
+    if operator in _ORDERED and not of_field & {"number", "string"}:
         return f"by {operator!r}, which is for numbers and texts"
-    if operator in (*_ORDERED, "eq", "neq") and _kind(value) not in kinds:
-        return f"with {_article(_kind(value))}; that always fails"
-    if operator == "contains" and not kinds & {"string", "array", "object"}:
+    if operator in (*_ORDERED, "eq", "neq") and of_value not in of_field:
+        return f"with {article(of_value)}; that always fails"
+    if operator == "contains" and not of_field & {"string", "array", "object"}:
         return "by 'contains', which is for texts, lists and mappings"
-    if operator == "in" and isinstance(value, list) and value and not kinds & {_kind(item) for item in value}:
-        return f"with values of which none is {_said(types)}; that always fails"
+    if operator == "in" and isinstance(value, list) and value and not of_field & set(map(kind_of, value)):
+        return f"with values of which none is {said(types)}; that always fails"
+    if operator == "in" and isinstance(value, str | dict) and "string" not in of_field:
+        return f"with {article(of_value)}, which holds texts only; that always fails"
     return None
 
 
-def _kinds(types: frozenset[str]) -> frozenset[str]:
-    return frozenset("number" if name in _NUMBERS else name for name in types)
-
-
-def _kind(value: JsonValue) -> str:
-    match value:
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case dict():
-            return "object"
-        case _:
-            return "null"
-
-
-def _said(types: frozenset[str]) -> str:
-    return " or ".join(_article(name) for name in sorted(types))
-
-
-def _article(name: str) -> str:
-    return name if name == "null" else f"{'an' if name[0] in 'aio' else 'a'} {name}"
+def _undecided(place: Place, values: KnownValues) -> Iterator[Fault]:
+    """A first `if` that gives neither true nor false; later ones may not be come to."""
+    first = next(iter(items(place.step.data.get("when"))), None)
+    test = text(first.get("if")) if isinstance(first, dict) else None
+    if test is None or result_types(test, lambda _: None) is not None:
+        return  # what its own text tells is told as such
+    types = result_types(test, lambda path: values.types(place, path))
+    if types is not None and "boolean" not in types:
+        yield Fault(
+            (*place.step.path, "when", 0, "if"),
+            f"step {place.step.id!r} cannot decide by `{test}`: it gives {said(types)}, not true or false",
+            "compare it with a value: `{{ key == 'value' }}`",
+        )

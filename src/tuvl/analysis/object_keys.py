@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from tuvl.analysis.schema_facts import lists_keys, pointed, required_of
+from tuvl.analysis.schema_facts import lists_keys, pointed, required_of, types_of
 from tuvl.analysis.steps import items, mapping
 
 _DEEPEST = 64
@@ -43,6 +43,11 @@ class ObjectKeys:
     def is_open(self) -> bool:
         """Whether there may be keys that it does not name."""
         return self._holds(self.schema, self._leaves_open)
+
+    @cached_property
+    def fits_no_object(self) -> bool:
+        """Whether it lets no object pass at all, whatever its keys."""
+        return not self._holds(self.schema, lambda part: "object" in (types_of(part) or {"object"}))
 
     @property
     def is_silent(self) -> bool:

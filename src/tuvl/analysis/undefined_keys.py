@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tuvl.analysis.flow_graph import Edge, Place
 from tuvl.analysis.key_flow import KeyFlow
 from tuvl.analysis.key_reads import KeyRead
+from tuvl.analysis.known_values import KnownValues
 from tuvl.analysis.signals import ABORTED
 from tuvl.analysis.steps import mapping
 from tuvl.analysis.witness import shortest, shown
@@ -17,6 +18,8 @@ MOST_WAYS = 50
 """Findings of one workflow for which a way is looked for; each look goes through all steps."""
 
 _AROUND = frozenset({"args"})
+_PUBLIC_ONLY = "agent.context_injection"
+"""The list of keys in which those of the engine do not count: what it names goes to a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,10 @@ def undefined_keys(flow: KeyFlow) -> list[UndefinedKey]:
     told: set[tuple[KeyPath, str]] = set()
     places = sorted(flow.graph.places, key=lambda place: (place.step.index, place.called))
     for place in places:
+        for undefined in _never_delivered(place):
+            if (undefined.place, place.step.id) not in told:
+                told.add((undefined.place, place.step.id))
+                found.append(undefined)
         wanted = {read.key for read in place.reads if read.need != "never"}
         lacking = flow.lacks(place.index, flow.graph.keys.bits(wanted))
         if not lacking:
@@ -47,6 +54,19 @@ def undefined_keys(flow: KeyFlow) -> list[UndefinedKey]:
                     told.add((read.place, read.key))
                     found.append(finding)
     return found
+
+
+def _never_delivered(place: Place) -> Iterator[UndefinedKey]:
+    """Keys of the engine in the list that is filled from the public context alone."""
+    for read in place.reads:
+        if read.key.startswith("_") and read.field == _PUBLIC_ONLY:
+            yield UndefinedKey(
+                read.place,
+                f"step {place.step.id!r} reads {read.key!r} in `{read.field}`, which never has keys of the engine: "
+                "the model is given nothing",
+                f'keep it under a name of its own first: `runner: set, values: {{ failure: "{{{{ {read.key} }}}}" }}`',
+                certain=False,
+            )
 
 
 def _first_reads(place: Place) -> Iterator[KeyRead]:
@@ -63,6 +83,8 @@ def _judge(read: KeyRead, place: Place, flow: KeyFlow, *, ways_left: int) -> Und
     key = flow.graph.keys.bit(read.key)
     never = flow.never(place.index, key)
     reserved = read.key.startswith("_")
+    if reserved and read.field == _PUBLIC_ONLY:
+        return None  # told as such
     if not reserved and flow.input.is_silent_on(read.key) and not flow.written & key:
         return None  # the input may bring it, for all that is said of it
     if read.need == "listed" and (not never or flow.input.is_silent_on(read.key) or place.called):
@@ -122,6 +144,7 @@ def missing_outputs(flow: KeyFlow) -> Iterator[UndefinedKey]:
     name = output.split(".")[0]
     key = flow.graph.keys.bit(name)
     if not flow.lacks(end, key) or (flow.input.is_silent_on(name) and not flow.written & key):
+        yield from _lost_output(output, flow)
         return
     way = shortest(flow.graph, end, lambda edge: not flow.brings(edge) & key and _goes_on(edge, flow))
     if way is None:
@@ -134,6 +157,16 @@ def missing_outputs(flow: KeyFlow) -> Iterator[UndefinedKey]:
     hint = f"did you mean {near!r}?" if near else "write it before that end, or end there with a Response step"
     message = f"`spec.output` names {name!r}, which is there {where}: {shown(flow.graph, way)}"
     yield UndefinedKey(("spec", "output"), message, hint, certain)
+
+
+def _lost_output(output: str, flow: KeyFlow) -> Iterator[UndefinedKey]:
+    """A path of `spec.output` into a value that has no such part."""
+    name, *path = output.split(".")
+    known = KnownValues(flow).at(flow.graph.end, name) if path else None
+    lost = known.lost((name, *path)) if known is not None else None
+    if lost is not None:
+        message = f"`spec.output` names {output!r}, but {lost.why}: the output is null"
+        yield UndefinedKey(("spec", "output"), message, lost.hint, not _answers(flow))
 
 
 def _goes_on(edge: Edge, flow: KeyFlow) -> bool:
