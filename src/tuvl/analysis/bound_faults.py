@@ -9,9 +9,10 @@ from tuvl.analysis.language_models import Lookup, ModelFacts, model_facts, posit
 from tuvl.analysis.parameters import tool_uses
 from tuvl.analysis.reference_faults import called_workflows
 from tuvl.analysis.run_bounds import run_bounds
-from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
+from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.supervision_spend import watching_judge
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.analysis.waiting import MAX_ITEMS
 from tuvl.model_table import table_entry
 from tuvl.values import KeyPath
 
@@ -30,6 +31,8 @@ def contradictory_bounds(
             yield from _slow_call(step, deadlines)
         elif step.kind == "Agent":
             yield from _of_agent(step, deadlines, project, lookup)
+        elif step.kind == "ForEach":
+            yield from _long_list(step)
 
 
 def _of_agent(
@@ -66,6 +69,19 @@ def _hasty_notice(step: StepView, iterations: int) -> Iterator[Fault]:
             f"`max_iterations: {iterations}`",
             "let the margin be smaller than the iterations",
             at_key="margin" not in conclude,
+        )
+
+
+def _long_list(step: StepView) -> Iterator[Fault]:
+    """A list in the file that is longer than its step takes: it runs none of it."""
+    count, most = len(items(step.data.get("items"))), whole(step.data.get("max_items")) or MAX_ITEMS
+    if count > most:
+        given = "max_items" in step.data
+        yield Fault(
+            (*step.path, "max_items" if given else "items"),
+            f"step {step.id!r} has {count} items and takes {most}{'' if given else ' without `max_items`'}: "
+            "it runs none of them",
+            f"write `max_items: {count}`, or shorten the list",
         )
 
 

@@ -1,9 +1,10 @@
-"""What is wrong with the schedule, the dot paths and the URLs of a workflow."""
+"""What is wrong with the schedule, the dot paths, the conditions and the URLs of a workflow."""
 
 from collections.abc import Iterator
 
 from tuvl.analysis.dot_path import dot_path_problem
 from tuvl.analysis.fault import Fault
+from tuvl.analysis.router_faults import undecidable_conditions
 from tuvl.analysis.schedule_faults import bad_schedules
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
 from tuvl.analysis.url_faults import unusable_url
@@ -18,6 +19,7 @@ def bad_expressions(workflow: WorkflowView) -> Iterator[Fault]:
         for path, value in _dot_paths(step):
             yield from _bad_path(value, (*step.path, *path))
         yield from unusable_url(step)
+        yield from undecidable_conditions(step)
 
 
 def _bad_path(value: object, path: KeyPath) -> Iterator[Fault]:

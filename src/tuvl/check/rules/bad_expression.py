@@ -12,10 +12,11 @@ from tuvl.check.rule import Subject
 
 
 class BadExpression(FaultRule):
-    """A schedule, a dot path, a URL or a regular expression that cannot be used as such.
+    """A schedule, a dot path, a condition, a URL or a regular expression that cannot be used as such.
 
     A schedule that never fires and a path that never matches fail in silence; a URL that is relative, or has a space in
-    it, is never called. A regular expression that may take
+    it, is never called; a condition without its braces is a text, neither true nor
+    false. A regular expression that may take
     exponential time lets one hostile text stop a run, so only such are taken as can be matched in linear time: no
     look-around, no back-references.
     """

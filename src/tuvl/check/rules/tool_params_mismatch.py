@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 
 from tuvl.analysis.context import ARGUMENTS, Keys
+from tuvl.analysis.object_keys import ObjectKeys
 from tuvl.analysis.parameters import ToolUse, argument_reads, tool_uses
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, mapping, text
 from tuvl.analysis.templates import rendered_sites
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
+from tuvl.suggest import closest
+from tuvl.templating.plain import plain_template
 from tuvl.templating.scan import scan
 
 _TAKES_ITS_ARGUMENTS = ("APICall", "MCP", "ModelOp")
@@ -18,9 +21,10 @@ class ToolParamsMismatch(Rule):
     """A tool's parameters and its step's templates do not fit: one is never used, or a placeholder is never supplied.
 
     A parameter that nothing uses costs tokens, and the model believes it has an effect. A placeholder that neither a
-    parameter nor the context supplies makes every call fail. Unused parameters of a custom node are not reported,
-    since a node reads them in Python; unsupplied placeholders only where `spec.input` lists its properties and every
-    step says what it writes.
+    parameter nor the context supplies makes every call fail, and one of a parameter that is not required those calls
+    that leave it out; in the condition of an `approval` it has a person asked about every call. Unused parameters of a
+    custom node are not reported, since a node reads them in Python; unsupplied placeholders only where `spec.input`
+    lists its properties and every step says what it writes.
     """
 
     code = "TV408"
@@ -36,6 +40,7 @@ class ToolParamsMismatch(Rule):
                 yield from self._unused(use, subject)
             if use.declared or use.step.kind in _TAKES_ITS_ARGUMENTS:
                 yield from self._unsupplied(use, keys, subject)
+                yield from self._unsupplied_condition(use, keys, subject)
 
     def _unused(self, use: ToolUse, subject: Subject) -> Iterator[Finding]:
         if use.step.kind == "Functional" and text(use.step.data.get("runner")) not in BUILT_IN_NODES:
@@ -52,18 +57,43 @@ class ToolParamsMismatch(Rule):
                 )
 
     def _unsupplied(self, use: ToolUse, keys: Keys, subject: Subject) -> Iterator[Finding]:
+        required = ObjectKeys(use.parameters).required
         for site in rendered_sites(use.step):
             for name, is_argument in _wanted(site.text):
-                supplied = name in use.names or (not is_argument and (keys.open or name in keys.known))
-                if not supplied:
-                    yield self.finding(
-                        subject,
-                        site.path,
-                        f"tool {use.ref!r} reads {name!r} in `{site.field}`, which no parameter"
-                        + ("" if is_argument else " and no context key")
-                        + " supplies",
-                        hint=f"add {name!r} to the tool's `parameters`, or give it a `default(…)`",
-                    )
+                if not is_argument and (keys.open or name in keys.known):
+                    continue
+                if name not in use.names:
+                    by = "no parameter" + ("" if is_argument else " and no context key") + " supplies"
+                    add = "the tool's `parameters`"
+                elif name not in required and plain_template(site.text) is not None:  # no condition and no default
+                    by, add = "the model may leave out: the call fails then", "`required` of the tool's `parameters`"
+                else:
+                    continue
+                yield self.finding(
+                    subject,
+                    site.path,
+                    f"tool {use.ref!r} reads {name!r} in `{site.field}`, which {by}",
+                    hint=f"add {name!r} to {add}, or give it a `default(…)`",
+                )
+
+    def _unsupplied_condition(self, use: ToolUse, keys: Keys, subject: Subject) -> Iterator[Finding]:
+        """Look at the condition of an approval: what it cannot read, it asks about each time."""
+        condition = text(use.entry.get("approval")) or ""
+        for name, is_argument in _wanted(condition):
+            if name not in use.names and (is_argument or not (keys.open or name in keys.known)):
+                yield self.finding(
+                    subject,
+                    (*use.path, "approval"),
+                    f"the approval of tool {use.ref!r} reads {name!r}, which no parameter"
+                    + ("" if is_argument else " and no context key")
+                    + " supplies: a person is asked about every call",
+                    hint=_near(name, use.names) or f"add {name!r} to the tool's `parameters`, or correct the name",
+                )
+
+
+def _near(name: str, known: tuple[str, ...]) -> str | None:
+    match = closest(name, known)
+    return None if match is None else f"did you mean {match!r}?"
 
 
 def _wanted(template: str) -> Iterator[tuple[str, bool]]:
