@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
+from tuvl.agent.paced import paced
 from tuvl.agent.recorded import restored
 from tuvl.clock import Clock, SystemClock
 from tuvl.control import RunControl
@@ -28,6 +29,7 @@ from tuvl.leftovers import noting
 from tuvl.llm.factory import make_model
 from tuvl.llm.litellm_model import close_connections
 from tuvl.llm.messages import ChatModel
+from tuvl.llm.pacing import LocalPaces, Paces, Rate
 from tuvl.llm.recording import Recorder
 from tuvl.llm.replay import Replay
 from tuvl.mcp.pool import McpPool
@@ -61,6 +63,7 @@ class Engine:
         chat_models: Callable[[ModelPlan], ChatModel | None] | None = None,
         stand_in: StandIn | None = None,
         registry: Registry | None = None,
+        paces: Paces | None = None,
     ) -> None:
         """Wire an engine; nothing is opened before the first run.
 
@@ -75,6 +78,7 @@ class Engine:
             chat_models: Gives models in place of presets and providers; for `None` the model is made as ever.
             stand_in: Gives results in place of the work of steps; for `None` the step works as ever.
             registry: Lets runs that are on record be seen and controlled from other processes; closed with the engine.
+            paces: Where the rate limits of models are kept; without it they hold for the runs of this engine.
         """
         self._project = project
         self._settings = settings
@@ -85,6 +89,7 @@ class Engine:
         self._clock: Clock = clock or SystemClock()
         self._chat_models = chat_models
         self._stand_in = stand_in
+        self._paces: Paces = paces or LocalPaces(self._clock)
         self._http = HttpClient()
         self.counters = Counters()
         """What was counted over all runs."""
@@ -188,6 +193,10 @@ class Engine:
         """Let runs be seen and controlled by a registry; said before the first of them, and closed with the engine."""
         self._registry, self._store = registry, registry.access
 
+    def pace_by(self, paces: Paces) -> None:
+        """Keep the rate limits of models where others see them; said before the first run."""
+        self._paces = paces
+
     def _registered(
         self, plan: ExecutionPlan, run_id: str, control: RunControl, principal: Principal
     ) -> AbstractContextManager[None]:
@@ -226,7 +235,7 @@ class Engine:
         given = None if self._chat_models is None else self._chat_models(plan)
         if given is not None:
             return given
-        return make_model(
+        model = make_model(
             plan.name,
             plan.preset,
             environ=self._environ,
@@ -238,6 +247,11 @@ class Engine:
             replay=replay,
             known=self._project.presets,
         )
+        limit = None if plan.preset is None or replay is not None else plan.preset.spec.rate_limit
+        if limit is None:
+            return model
+        rate = Rate(model=plan.name, calls=limit.calls, per_s=limit.per_seconds)
+        return paced(model, rate, self._paces, self._clock)
 
 
 def _oversight_of(plan: ExecutionPlan, journal: Journal) -> Oversight | None:

@@ -22,7 +22,7 @@ from tuvl.agent.summary import Summarizer
 from tuvl.clock import Clock
 from tuvl.control import RunControl
 from tuvl.dataclass import dataclass
-from tuvl.events.types import EventBody, Heartbeat, ModelCallStarted
+from tuvl.events.types import EventBody, Heartbeat, ModelCallDelayed, ModelCallStarted
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
 from tuvl.llm.retrying import RetryingModel
@@ -58,6 +58,7 @@ class ModelCalls:
             timeout_s=self.timeout_s,
             clock=self.clock,
             on_attempt=self._attempted,
+            on_wait=self._delayed,
             meter=self.meter,
         )
         if self.heartbeat_s is not None:
@@ -66,6 +67,9 @@ class ModelCalls:
 
     def _attempted(self, attempt: int) -> None:
         self.emit(ModelCallStarted(iteration=self.turn(), attempt=attempt))
+
+    def _delayed(self, wait_s: float) -> None:
+        self.emit(ModelCallDelayed(iteration=self.turn(), wait_s=wait_s))
 
     def _beat(self, elapsed_s: float) -> None:
         self.emit(Heartbeat(iteration=self.turn(), activity="model", elapsed_s=elapsed_s))

@@ -10,7 +10,7 @@ from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.llm.identity import ModelIdentity, identity_of
 from tuvl.llm.messages import ChatModel, ModelReply, ModelRequest, Price
-from tuvl.llm.retrying import NeedsPreparation
+from tuvl.llm.retrying import NeedsPreparation, Paced
 from tuvl.tools.heartbeat import beating
 
 SETTLE_S = 5.0
@@ -48,6 +48,10 @@ class ModelAround:
         """Get the inner model ready, where it has something to load first."""
         if isinstance(self.inner, NeedsPreparation):
             await self.inner.prepare()
+
+    async def turn(self, told: Callable[[float], None]) -> float:
+        """Wait until the inner model may be called, where it may be called only so often."""
+        return await self.inner.turn(told) if isinstance(self.inner, Paced) else 0.0
 
     async def aclose(self) -> None:
         """Close the inner model."""

@@ -14,6 +14,7 @@ from tuvl.events.types import (
     Heartbeat,
     Intervened,
     Iteration,
+    ModelCallDelayed,
     ModelCallStarted,
     RunFinished,
     RunStarted,
@@ -31,6 +32,7 @@ from tuvl.wording import cost, count, seconds
 
 AgentEvent: TypeAlias = (
     ModelCallStarted
+    | ModelCallDelayed
     | Iteration
     | TextDelta
     | ToolCallDelta
@@ -118,16 +120,10 @@ class Progress:
                 self._begun(step).turn = body.iteration
                 if self._counts(step):
                     self._used[step] = body
-            case ApprovalRequested():
-                self.doing = f"waiting for approval of {body.tool}"
             case AgentEnded():
                 self._settle(step)
-            case TextDelta():
-                self.doing = "writing"
-            case ToolCallDelta():
-                self.doing = f"asking for {body.tool}"
-            case StreamReset():
-                self.doing = "thinking"
+            case ApprovalRequested() | ModelCallDelayed() | TextDelta() | ToolCallDelta() | StreamReset():
+                self.doing = _doing(body)
             case ToolCallFinished() | ApprovalDecided() | Intervened():
                 self.doing = "paused" if isinstance(body, Intervened) and body.action == "pause" else ""
             case Heartbeat() | TextWithheld() | StreamEnded():
@@ -180,3 +176,19 @@ class Progress:
         if self.tokens:
             parts += [count(self.tokens, "token"), cost(self.cost_usd)]
         return parts
+
+
+def _doing(body: ApprovalRequested | ModelCallDelayed | TextDelta | ToolCallDelta | StreamReset) -> str:
+    match body:
+        case ApprovalRequested():
+            return f"waiting for approval of {body.tool}"
+        case ModelCallDelayed():
+            return f"waiting {body.wait_s:.3g} s for the rate limit"
+        case TextDelta():
+            return "writing"
+        case ToolCallDelta():
+            return f"asking for {body.tool}"
+        case StreamReset():
+            return "thinking"
+        case _:
+            assert_never(body)

@@ -7,7 +7,7 @@ from typing import get_args
 from tuvl.events.types import Event, EventBody
 from tuvl.values import JsonObject, dollars
 
-_DURATIONS = frozenset({"duration_ms", "elapsed_s"})
+_DURATIONS = frozenset({"duration_ms", "elapsed_s", "wait_s"})
 
 
 def to_wire(event: Event) -> JsonObject:

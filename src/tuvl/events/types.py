@@ -48,6 +48,15 @@ class ModelCallStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCallDelayed:
+    """A model call waits for so many seconds: its model may be called only so often."""
+
+    type: ClassVar[str] = "model_call_delayed"
+    iteration: int
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallStarted:
     """A tool is about to run."""
 
@@ -198,6 +207,7 @@ EventBody: TypeAlias = (
     RunStarted
     | StepStarted
     | ModelCallStarted
+    | ModelCallDelayed
     | Iteration
     | ToolCallStarted
     | ToolCallFinished

@@ -35,6 +35,7 @@ from tuvl.hosting.requests import (
 )
 from tuvl.hosting.started import Started, last_definition
 from tuvl.hosting.workshop import Workshop
+from tuvl.llm.pacing import Paces
 from tuvl.principal import ANY, Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
@@ -106,9 +107,11 @@ class Host:
             ConfigError: `TUVL_DATABASE_URL` leads to no database that can be used.
         """
         require_backend()
+        from tuvl.durable.call_state import CallState
         from tuvl.durable.schedule_state import ScheduleState
         from tuvl.hosting.performers import Performer
         from tuvl.hosting.scheduling import scheduling
+        from tuvl.hosting.shared_paces import SharedPaces
 
         shown = registry or open_registry(str(project.state_root), settings, every_run=True)
         performer = Performer(
@@ -121,7 +124,10 @@ class Host:
         try:
             async with opened(project, settings, performer.executor, performer.hears) as runs:
                 state = runs.state
-                shop = Workshop(project, settings, shown, keep=state.keep_definition, fetch=state.definition)
+                paces = SharedPaces(CallState(state, runs.schema))
+                shop = Workshop(
+                    project, settings, shown, paces=paces, keep=state.keep_definition, fetch=state.definition
+                )
                 try:
                     async with performer.performing(runs, shop, shown):
                         host = cls(project, settings, runs, shop, shown, performer)
@@ -331,6 +337,11 @@ class Host:
         if self._scheduler is not None:
             await self._scheduler.stop()
         return await self._performer.drain(timeout_s)
+
+    @property
+    def paces(self) -> Paces:
+        """Where the rate limits of models are kept, for runs of this process that are not durable."""
+        return self._workshop.paces
 
     @property
     def executor(self) -> str:

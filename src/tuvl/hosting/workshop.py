@@ -12,6 +12,7 @@ from tuvl.dataclass import dataclass
 from tuvl.durable.definitions import Definitions, digest_of
 from tuvl.errors import UsageError
 from tuvl.hosting.started import Defined, Started, defined
+from tuvl.llm.pacing import Paces
 from tuvl.plan.model import ExecutionPlan
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
@@ -108,10 +109,12 @@ class Workshop:
         settings: Settings,
         registry: RunRegistry,
         *,
+        paces: Paces,
         keep: Callable[[str, Files], None],
         fetch: Callable[[str], Files],
     ) -> None:
         """Wire it; `keep` and `fetch` are for definitions that another machine has, or is to have."""
+        self.paces = paces
         self._root, self._state_root = project.root, project.state_root
         self._settings = settings
         access = _LentStore(str(project.state_root), settings.database_url, registry.access)
@@ -209,6 +212,7 @@ class Workshop:
             environ=environment(),
             model_overrides=models,
             registry=self._registry,
+            paces=self.paces,
         )
         plan = engine.plan(where.document)
         return Prepared(

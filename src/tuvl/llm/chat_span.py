@@ -37,6 +37,12 @@ def chat_span(model: ChatModel, request: ModelRequest) -> Span:
     return span(f"chat {who.model}", attributes, kind="client")
 
 
+def tell_wait(opened: Span, waited_s: float) -> None:
+    """Set how many seconds the call has waited because its model may be called only so often."""
+    if opened is not OFF and waited_s:
+        opened.set("tuvl.model.rate_limit_wait_s", round(waited_s, 3))
+
+
 def tell_reply(opened: Span, reply: ModelReply, *, attempts: int) -> None:
     """Set what the reply says; usage that the provider did not report is left out."""
     if opened is OFF:

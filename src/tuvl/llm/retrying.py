@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from tuvl.clock import Clock
 from tuvl.errors import ModelError
-from tuvl.llm.chat_span import chat_span, tell_reply
+from tuvl.llm.chat_span import chat_span, tell_reply, tell_wait
 from tuvl.llm.failures import may_have_used, timeout_failure
 from tuvl.llm.messages import ChatModel, Delta, DeltaSink, ModelReply, ModelRequest, Price, Restarted, TextPiece
 from tuvl.llm.meter import Meter
@@ -48,12 +48,21 @@ class NeedsPreparation(Protocol):
         ...
 
 
+@runtime_checkable
+class Paced(Protocol):
+    """A model that may be called only so often; waiting for it is not part of any call's time."""
+
+    async def turn(self, told: Callable[[float], None]) -> float:
+        """Wait until a call may be made; `told` hears beforehand how many seconds. Returns how many they were."""
+        ...
+
+
 class RetryingModel:
     """Bounds each attempt, and repeats a failed one as its policy says; `Retry-After` is a floor of the wait.
 
-    Its replies are sound: see `llm.sound`. Cancelling the caller cancels the attempt or the wait. The last error is the
-    one that is raised. What attempts without a reply may have used is counted on `meter`; a reply is counted
-    by the caller.
+    A model that may be called only so often is waited for before each attempt. Its replies are sound: see `llm.sound`.
+    Cancelling the caller cancels the attempt or the wait. The last error is the one that is raised. What attempts
+    without a reply may have used is counted on `meter`; a reply is counted by the caller.
     """
 
     def __init__(
@@ -64,6 +73,7 @@ class RetryingModel:
         timeout_s: float | None,
         clock: Clock,
         on_attempt: Callable[[int], None] | None = None,
+        on_wait: Callable[[float], None] | None = None,
         meter: Meter | None = None,
     ) -> None:
         self._model = model
@@ -71,8 +81,10 @@ class RetryingModel:
         self._timeout_s = timeout_s
         self._clock = clock
         self._on_attempt = on_attempt
+        self._on_wait = on_wait
         self._meter = meter
         self._prepare = model.prepare if isinstance(model, NeedsPreparation) else None
+        self._turn = model.turn if isinstance(model, Paced) else None
 
     @property
     def name(self) -> str:
@@ -92,8 +104,11 @@ class RetryingModel:
             return await self._attempts(request, opened)
 
     async def _attempts(self, request: ModelRequest, opened: Span) -> ModelReply:
-        attempt = 1
+        attempt, waited_s = 1, 0.0
         while True:
+            if self._turn is not None:
+                waited_s += await self._turn(self._waits)
+                tell_wait(opened, waited_s)
             if self._on_attempt is not None:
                 self._on_attempt(attempt)
             try:
@@ -137,6 +152,10 @@ class RetryingModel:
             if not timer.expired():
                 raise
             raise timeout_failure(self._model.name, self._timeout_s) from error
+
+    def _waits(self, seconds: float) -> None:
+        if self._on_wait is not None:
+            self._on_wait(seconds)
 
     def _worth_another(self, error: ModelError) -> bool:
         return error.retryable and ("timeout" if error.type == "timeout" else "error") in self._policy.on

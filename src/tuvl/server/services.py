@@ -76,6 +76,8 @@ class Services:
     async def open(self) -> None:
         """Take up durable runs that were left; raises `UsageError` when another process has their file."""
         await self.durable.open()
+        if self.durable.there:
+            self.engine.pace_by(self.durable.host.paces)
 
     async def drain(self) -> None:
         """Take nothing new, let what goes on end, and end what does not; durable runs are left where they are."""

@@ -12,6 +12,7 @@ from tuvl.events.types import (
     Heartbeat,
     Intervened,
     Iteration,
+    ModelCallDelayed,
     ModelCallStarted,
     RunFinished,
     RunStarted,
@@ -59,6 +60,7 @@ def told(body: EventBody) -> Line | None:
             return Line(words=f"{_DEEDS[body.action]} by {by} ({body.by}){why}", look="person")
         case (
             ModelCallStarted()
+            | ModelCallDelayed()
             | Iteration()
             | ToolCallStarted()
             | ToolCallFinished()
@@ -77,6 +79,7 @@ def told(body: EventBody) -> Line | None:
 
 def _of_agent(
     body: ModelCallStarted
+    | ModelCallDelayed
     | Iteration
     | ToolCallStarted
     | ToolCallFinished
@@ -91,6 +94,8 @@ def _of_agent(
         case ModelCallStarted():
             again = body.attempt > 1
             return Line(words=f"{turn}: the model is asked again, attempt {body.attempt}") if again else None
+        case ModelCallDelayed():
+            return Line(words=f"{turn}: the model may be called again in {seconds(body.wait_s)}")
         case Iteration():
             asked = f"asks for {count(body.tool_calls, 'tool')}" if body.tool_calls else "answers"
             used = f"{count(body.tokens_used, 'token')}, {cost(body.cost_usd)} so far"
