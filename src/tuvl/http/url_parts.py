@@ -4,6 +4,7 @@ import re
 from urllib.parse import urlsplit
 
 _AUTHORITY = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+_UNSENDABLE = re.compile(r"[\x00-\x20\\\x7f]")
 
 
 class UrlSyntaxError(ValueError):
@@ -54,7 +55,7 @@ def target_problem(url: str) -> str | None:
         return "the URL is not well-formed"
     if parts.scheme not in {"http", "https"} or not host:
         return "the URL is not an absolute http(s) URL"
-    if any(char <= " " or char == "\\" or char == "\x7f" for char in url):
+    if _UNSENDABLE.search(url):
         return "the URL holds a space, a backslash or a control character"
     if not host.isascii():
         # Two parsers may read such a host differently, and one of them decides what is allowed.
