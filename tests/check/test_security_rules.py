@@ -20,6 +20,20 @@ metadata: { name: g }
 spec: { type: guardrail, checks: [{ check: regex_deny, patterns: [ignore] }] }
 """
 
+SENDING = {
+    "artifacts/far.yaml": (
+        'kind: Artifact\nmetadata: { name: far }\nspec: { type: mcp, transport: http, url: "https://mcp.example/" }\n'
+    ),
+    "artifacts/near.yaml": (
+        "kind: Artifact\nmetadata: { name: near }\nspec: { type: mcp, transport: stdio, command: uvx }\n"
+    ),
+    "workflows/sub.yaml": (
+        "kind: Workflow\nmetadata: { name: sub }\nspec:\n"
+        '  steps: [{ id: c, kind: APICall, http: { url: "https://m.example/{{ q }}" } }]\n'
+    ),
+}
+"""A far and a near server, and a workflow that sends out its `q`."""
+
 
 def project(
     *,
@@ -46,6 +60,7 @@ def project(
   routes: {{ max_iterations: END, guardrail_violation: END, error: END, aborted: END }}
 - {{ id: tool, {tool} }}
 - {{ id: reader, {READS} }}
+- {{ id: sends_item, kind: APICall, http: {{ url: "https://m.example/{{{{ item }}}}" }} }}
 """
     return workflow(steps, head) | {"artifacts/g.yaml": GUARDRAIL}
 
@@ -91,7 +106,48 @@ class TestUntrustedToEffect:
         assert len(said(tmp_path, property=property)) == 1
 
     def test_agent_that_can_do_nothing_is_never_reported(self, tmp_path: Path) -> None:
-        assert said(tmp_path, tool=READS) == []
+        assert said(tmp_path, tool=READS, parameter="b: { type: integer }") == []
+
+    @pytest.mark.parametrize(
+        "tool",
+        [
+            READS,
+            'kind: APICall, http: { url: "https://m.example/", query: { q: "{{ args.b }}" } }',
+            'kind: APICall, http: { url: "https://m.example/", headers: { x: "{{ b }}" } }',
+            'kind: APICall, effects: read, http: { url: "https://m.example/", method: POST, json: "{{ args }}" }',
+            "kind: MCP, effects: read, mcp: { server: artifact://far@1, tool: t, arguments: { q: '{{ b }}' } }",
+            "kind: ForEach, effects: read, items: ['{{ b }}'], step: sends_item",
+            "kind: Workflow, effects: read, workflow: sub, input: { q: '{{ args.b }}' }",
+        ],
+    )
+    def test_call_that_reads_sends_out_the_words_it_is_made_with(self, tmp_path: Path, tool: str) -> None:
+        (message,) = messages(check(tmp_path, project(tool=tool) | SENDING), "TV702")
+        assert "which can send out what it has seen with 'tool' unasked" in message
+
+    @pytest.mark.parametrize(
+        ("tool", "parameter"),
+        [
+            (READS, 'b: { type: string, pattern: "^[0-9]{4}$" }'),
+            (READS, "b: { type: integer }"),
+            ('kind: APICall, http: { url: "https://m.example/all" }', FREE),
+            ('kind: APICall, http: { url: "http://127.0.0.1:9/{{ args.b }}" }', FREE),
+            (
+                "kind: MCP, effects: read, mcp: { server: artifact://near@1, tool: t, arguments: { q: '{{ b }}' } }",
+                FREE,
+            ),
+            ("kind: Workflow, effects: read, workflow: sub, input: { other: '{{ args.b }}' }", FREE),
+            ("kind: ModelOp, model: T, operation: list, filters: { name: '{{ b }}' }", FREE),
+        ],
+    )
+    def test_call_that_carries_no_words_out_is_clean(self, tmp_path: Path, tool: str, parameter: str) -> None:
+        assert messages(check(tmp_path, project(tool=tool, parameter=parameter) | SENDING), "TV702") == []
+
+    def test_words_that_go_back_to_the_host_they_came_from_are_clean(self, tmp_path: Path) -> None:
+        there = 'kind: APICall, http: { url: "https://m.example/other", query: { q: "{{ b }}" } }'
+        elsewhere = there.replace("m.example", "n.example")
+        number = "text: { type: integer }"
+        assert said(tmp_path, property=number, tool=there, more=READER) == []
+        assert len(said(tmp_path, property=number, tool=elsewhere, more=READER)) == 1
 
     @pytest.mark.parametrize(
         "parameter", ["b: { enum: [x, y] }", "b: { type: integer }", 'b: { type: string, pattern: "^[0-9]{4}$" }']

@@ -9,10 +9,12 @@ from tuvl.analysis.agent_effects import (
     guards,
     is_approved,
     never_asks,
+    only_sends,
     outside_tools,
     takes_its_choice,
 )
 from tuvl.analysis.effects import effects_of
+from tuvl.analysis.egress import goes_back
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.flow_graph import Place
 from tuvl.analysis.parameters import ToolUse, tool_uses
@@ -43,19 +45,31 @@ def untrusted_to_effects(taint: Taint, project: Surroundings) -> Iterator[Fault]
         if source is None and reply is None:
             continue
         told.add(step.id)
-        yield _fault(taint, place, tools, source, reply, follow=len(told) <= _MOST_WAYS)
+        sending = all(only_sends(tool, project) for tool in tools)
+        yield _fault(taint, place, tools, source, reply, sending=sending, follow=len(told) <= _MOST_WAYS)
 
 
 def _replying(step: StepView, workflow: WorkflowView, project: Surroundings, tools: list[ToolUse]) -> str | None:
-    """The tool whose results are somebody else's text, beside the one that acts."""
+    """The tool whose results are somebody else's text, beside the one that acts.
+
+    Words that go back to the host that they came from tell it nothing.
+    """
     for use in outside_tools(step, workflow, project):
-        if any(tool.ref != use.ref for tool in tools):
+        others = (tool for tool in tools if tool.ref != use.ref)
+        if any(not (only_sends(tool, project) and goes_back(tool, use)) for tool in others):
             return use.ref
     return None
 
 
 def _fault(
-    taint: Taint, place: Place, tools: list[ToolUse], source: str | None, reply: str | None, *, follow: bool
+    taint: Taint,
+    place: Place,
+    tools: list[ToolUse],
+    source: str | None,
+    reply: str | None,
+    *,
+    sending: bool,
+    follow: bool,
 ) -> Fault:
     step = place.step
     acting = next((tool for tool in tools if tool.ref != reply), tools[0]) if source is None else tools[0]
@@ -68,16 +82,19 @@ def _fault(
     more = f" (and {_listed(others)})" if others else ""
     sites = [site for site, open_ in (("input", source), ("tools", reply)) if open_ is not None]
     where = " and ".join(f"`guardrails.{site}`" for site in sites)
+    can = "send out what it has seen" if sending else "act"
     return Fault(
         (*acting.path, "ref"),
-        f"untrusted text reaches agent {step.id!r}, which can act with {acting.ref!r}{more} unasked: "
+        f"untrusted text reaches agent {step.id!r}, which can {can} with {acting.ref!r}{more} unasked: "
         f"{way} → {acting.ref}{also}",
-        f"add a guardrail at {where}, or `approval: required` on the tool{_bounding(tools)}",
+        f"add a guardrail at {where}, or `approval: required` on the tool{_bounding(tools, sending=sending)}",
     )
 
 
-def _bounding(tools: list[ToolUse]) -> str:
-    """Say what also mends it where nothing but amounts are open."""
+def _bounding(tools: list[ToolUse], *, sending: bool) -> str:
+    """Say what also mends it where nothing is written, or nothing but amounts are open."""
+    if sending:
+        return ", or close what it takes by an `enum` or a `pattern` from `^` to `$`"
     if any(takes_its_choice(tool, amounts=False) for tool in tools):
         return ""
     return ", or give its numbers a `minimum` and a `maximum`"

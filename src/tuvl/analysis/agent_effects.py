@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from tuvl.analysis.context import ARGUMENTS
+from tuvl.analysis.egress import sends_words
 from tuvl.analysis.expression_truth import truth
 from tuvl.analysis.inside import acts
 from tuvl.analysis.parameters import ToolUse, argument_reads, tool_uses
@@ -82,14 +83,22 @@ def _argument(use: ToolUse, path: tuple[str, ...]) -> Known | None:
 
 
 def acting_tools(step: StepView, workflow: WorkflowView, project: Surroundings) -> list[ToolUse]:
-    """Tools with which an agent can act outside, unasked, with words or amounts of its own choice."""
+    """Tools with which an agent can act outside, unasked, with words or amounts of its own choice.
+
+    A call that only reads acts as well where it takes words: it carries out whatever the model has seen.
+    """
     return [
         use
         for use in tool_uses(step, workflow)
         if not is_approved(use, project)
         and takes_its_choice(use, amounts=True)
-        and (acts(use.step, project) or _chooses_host(use.step))
+        and (not only_sends(use, project) or sends_words(use, workflow, project))
     ]
+
+
+def only_sends(use: ToolUse, project: Surroundings) -> bool:
+    """Whether the most a tool can do outside is to be told something there, at a host of the author's choice."""
+    return not acts(use.step, project) and not _chooses_host(use.step)
 
 
 def takes_its_choice(use: ToolUse, *, amounts: bool) -> bool:

@@ -60,8 +60,9 @@ def urls(data: Mapping[str, Any], kind: str | None) -> Iterator[Url]:
     match kind:
         case "Workflow":
             for step in WorkflowView(data).steps:
-                if step.kind == "APICall":
-                    yield from _url(step.get("http", "url"), (*step.path, "http", "url"), by_policy=True)
+                url = url_of(step)
+                if url is not None:
+                    yield url
         case "AgentModel":
             for place, address in addresses(spec):
                 yield from _url(address, ("spec", *place), by_policy=False)
@@ -71,6 +72,13 @@ def urls(data: Mapping[str, Any], kind: str | None) -> Iterator[Url]:
         case "ProjectConfig":
             for index, source in enumerate(items(spec.get("artifact_sources"))):
                 yield from _url(mapping(source).get("url"), ("spec", "artifact_sources", index, "url"), by_policy=False)
+
+
+def url_of(step: StepView) -> Url | None:
+    """The URL of an APICall, when its text tells the host."""
+    if step.kind != "APICall":
+        return None
+    return next(_url(step.get("http", "url"), (*step.path, "http", "url"), by_policy=True), None)
 
 
 def _url(value: object, path: KeyPath, *, by_policy: bool) -> Iterator[Url]:
