@@ -268,3 +268,10 @@ def test_workflow_that_calls_into_somebody_elses_cycle_is_not_on_it(tmp_path: Pa
     }
     found = of(check(tmp_path, files), "TV213")
     assert sorted(Path(finding.file).name for finding in found) == ["b.yaml", "c.yaml"]
+
+
+def test_node_with_the_name_of_a_built_in_one_is_told(tmp_path: Path) -> None:
+    source = 'from tuvl import node\n\n\n@node("set")\ndef assign(ctx):\n    return {}\n'
+    files = workflow("- { id: a, kind: Functional, runner: set, values: { x: 1 } }") | {"nodes/n.py": source}
+    (message,) = messages(check(tmp_path, files), "TV211")
+    assert message == "node 'set' is never called: that is the name of a built-in node"

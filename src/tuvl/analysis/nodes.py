@@ -1,14 +1,13 @@
 """Custom nodes, read from the syntax tree of `nodes/*.py`; the files are never imported."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from tuvl.analysis.module_level import Function, module_level
 from tuvl.dataclass import dataclass
 
 NodeEffects: TypeAlias = Literal["read", "write"]
-
-_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,43 +75,32 @@ def read_node_file(source: str, *, file: str) -> NodeFile:
 
 
 def _nodes_of(tree: ast.Module, file: str) -> NodeFile:
-    statements = list(_top_level(tree.body))
-    names = _decorator_names(statements)
-    constants = _constants(statements)
+    level = module_level(tree)
+    names = _decorator_names(level.run)
+    constants = _constants(level.run)
     found: dict[str, NodeFacts] = {}
     problems: list[NodeProblem] = []
-    for statement in statements:
-        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+    for statement in (*level.run, *sorted(level.dead, key=lambda each: each.lineno)):
+        if not isinstance(statement, Function):
             continue
         for decorator in statement.decorator_list:
             facts = _declaration(decorator, statement, names, constants, file)
             if isinstance(facts, NodeProblem):
                 problems.append(facts)
-            elif facts is not None and facts.name in found:
+            elif facts is None:
+                continue
+            elif statement in level.dead:
+                problems.append(_never_declared(facts, decorator))
+            elif statement in level.lost:
+                problems.append(_lost(facts, statement.name, decorator))
+            elif facts.name in found:
                 problems.append(_declared_twice(found[facts.name], facts, decorator))
-            elif facts is not None:
+            else:
                 found[facts.name] = facts
     return NodeFile(nodes=tuple(found.values()), problems=tuple(problems))
 
 
-def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements that run when the module is imported, those inside `if`, `try` and `with` included."""
-    waiting = list(reversed(body))
-    while waiting:
-        statement = waiting.pop()
-        yield statement
-        inner: list[ast.stmt] = []
-        if isinstance(statement, ast.If):
-            inner = [*statement.body, *statement.orelse]
-        elif isinstance(statement, ast.Try):
-            inner = [*statement.body, *(line for handler in statement.handlers for line in handler.body)]
-            inner += [*statement.orelse, *statement.finalbody]
-        elif isinstance(statement, ast.With):
-            inner = list(statement.body)
-        waiting.extend(reversed(inner))
-
-
-def _decorator_names(statements: list[ast.stmt]) -> _Names:
+def _decorator_names(statements: Sequence[ast.stmt]) -> _Names:
     decorators: set[str] = set()
     modules: set[str] = set()
     for statement in statements:
@@ -127,7 +115,7 @@ def _decorator_names(statements: list[ast.stmt]) -> _Names:
     return _Names(decorators=frozenset(decorators), modules=frozenset(modules))
 
 
-def _constants(statements: list[ast.stmt]) -> Mapping[str, object]:
+def _constants(statements: Sequence[ast.stmt]) -> Mapping[str, object]:
     """Module constants with a literal value; a name that is bound twice is none."""
     values: dict[str, object] = {}
     bound: set[str] = set()
@@ -169,7 +157,7 @@ def _is_decorator(value: ast.expr, names: _Names) -> bool:
 
 
 def _declaration(
-    decorator: ast.expr, function: _Function, names: _Names, constants: Mapping[str, object], file: str
+    decorator: ast.expr, function: Function, names: _Names, constants: Mapping[str, object], file: str
 ) -> NodeFacts | NodeProblem | None:
     if _is_decorator(decorator, names):
         return NodeProblem(
@@ -209,6 +197,26 @@ def _texts(value: object) -> tuple[str, ...] | None:
         return None
     texts = tuple(item for item in value if isinstance(item, str))
     return texts if len(texts) == len(value) else None
+
+
+def _never_declared(facts: NodeFacts, decorator: ast.expr) -> NodeProblem:
+    return NodeProblem(
+        file=facts.file,
+        line=facts.line,
+        column=decorator.col_offset + 1,
+        message=f"node {facts.name!r} is declared behind a condition that is never true when the file is imported",
+        hint=f"move `@node({facts.name!r})` and its function to the top level of the file",
+    )
+
+
+def _lost(facts: NodeFacts, function: str, decorator: ast.expr) -> NodeProblem:
+    return NodeProblem(
+        file=facts.file,
+        line=facts.line,
+        column=decorator.col_offset + 1,
+        message=f"node {facts.name!r} is lost: {function!r} means something else further down",
+        hint="give one of the two another name",
+    )
 
 
 def _declared_twice(first: NodeFacts, second: NodeFacts, decorator: ast.expr) -> NodeProblem:

@@ -6,3 +6,13 @@ def price_order(ctx):
     if not ctx["items"]:
         return "empty"
     return {"total": sum(item["price"] for item in ctx["items"])}
+
+
+@node("add_shipping", reads=["total"], writes=["total"], effects="read")
+def add_shipping(ctx):
+    return {"total": ctx["total"] + 5}
+
+
+@node("shipping_note", writes=["note"], effects="read")
+def shipping_note(ctx):
+    return {"note": "Shipped within two days."}
