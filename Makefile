@@ -38,6 +38,7 @@ type: $(VENV)/.dev ## check the types
 docs: $(VENV)/.dev ## write the generated pages and schemas anew
 	@$(BIN)/python -m tuvl.spec.generate --reference docs/language.md
 	@$(BIN)/python -m tuvl.check.generate
+	@$(BIN)/python -m grpc_tools.protoc -Isrc --python_out=src --pyi_out=src src/tuvl/rpc/runs.proto
 	@$(BIN)/python -m tuvl.cli.reference > docs/cli.md.new && mv docs/cli.md.new docs/cli.md
 
 docs-fresh: $(VENV)/.dev ## see that the generated pages are fresh

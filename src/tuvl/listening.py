@@ -13,8 +13,8 @@ from tuvl.errors import UsageError
 logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
-def bind(host: str, port: int, *, backlog: int | None = None) -> socket.socket:
-    """Take the port to serve on, 0 for a free one; raises `UsageError` when it cannot be had."""
+def bind(host: str, port: int, *, backlog: int | None = None, option: str = "--port") -> socket.socket:
+    """Take the port to serve on, 0 for a free one; raises `UsageError`, which names `option`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host.strip("[]"), port), family=family, backlog=backlog)
@@ -24,7 +24,7 @@ def bind(host: str, port: int, *, backlog: int | None = None) -> socket.socket:
         return listening
     except (OSError, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise UsageError(f"cannot serve on {host!r}, port {port}: {reason.lower()}; see --host and --port") from error
+        raise UsageError(f"cannot serve on {host!r}, port {port}: {reason.lower()}; see --host and {option}") from error
 
 
 def url_of(listening: socket.socket) -> str:

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 from tuvl.check.finding import Severity
@@ -18,6 +19,7 @@ from tuvl.heap import settle_heap
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
 from tuvl.runtime import Engine
+from tuvl.server.options import ServerOptions
 from tuvl.settings import Settings, environment, load_settings
 from tuvl.values import printable
 
@@ -33,6 +35,7 @@ class ServeOptions:
     project: str | None
     host: str
     port: int
+    grpc_port: int | None
     allow_hosts: tuple[str, ...]
     public_url: str | None
     concurrency: int
@@ -82,13 +85,14 @@ async def _serve(options: ServeOptions, project: ProjectIndex, settings: Setting
     try:
         from tuvl import listening as ports
         from tuvl.server.catalogue import catalogue_of
-        from tuvl.server.options import ServerOptions
         from tuvl.server.services import make_services
         from tuvl.server.serving import prepare, serve
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"tuvl serve needs the package {error.name!r}; install it with pip install 'tuvl[server]'"
         ) from error
+    if options.grpc_port is not None:
+        _require_grpc()
     engine = Engine(project, settings=settings, environ=environment())
     catalogue, report = catalogue_of(project, engine)
     if report.failed():
@@ -96,7 +100,39 @@ async def _serve(options: ServeOptions, project: ProjectIndex, settings: Setting
         return FINDINGS
     if not catalogue.workflows:
         raise UsageError(f"the project {project.relative(project.root)!r} has no workflow; see --project")
-    bounds = ServerOptions(
+    observed.export(engine.counters)
+    services = make_services(
+        project, catalogue, engine, settings=settings, options=_bounds(options), sinks=observed.sinks
+    )
+    beside = []
+    opened = ExitStack()
+    try:
+        has_tokens = await prepare(services)
+        listening = opened.enter_context(ports.bind(options.host, options.port, backlog=2048))
+        if options.grpc_port is not None:
+            from tuvl.rpc.serving import start_rpc
+
+            beside.append(await start_rpc(services, options.host, options.grpc_port))
+    except BaseException:
+        opened.close()
+        await services.aclose()
+        raise
+    stop = _stop_on_signals()
+    _say(f"serving {', '.join(catalogue.workflows)} at {ports.url_of(listening)}")
+    for rpc in beside:
+        _say(f"serving gRPC at {rpc.address}")
+    if not services.durable.there:
+        _say("no run is durable here: pip install 'tuvl[durable]'")
+    if not has_tokens:
+        _say("there is no token yet, so nobody gets in; `tuvl token create` makes one")
+    settle_heap()
+    await serve(services, listening, stop=stop, beside=beside)
+    _say("ended")
+    return 0
+
+
+def _bounds(options: ServeOptions) -> ServerOptions:
+    return ServerOptions(
         host=options.host,
         port=options.port,
         allow_hosts=options.allow_hosts,
@@ -109,24 +145,16 @@ async def _serve(options: ServeOptions, project: ProjectIndex, settings: Setting
         run_timeout_s=options.run_timeout_s,
         grace_s=options.grace_s,
     )
-    observed.export(engine.counters)
-    services = make_services(project, catalogue, engine, settings=settings, options=bounds, sinks=observed.sinks)
+
+
+def _require_grpc() -> None:
+    """See that gRPC can be served; raises `ConfigError` where it is not installed."""
     try:
-        has_tokens = await prepare(services)
-        listening = ports.bind(options.host, options.port, backlog=2048)
-    except BaseException:
-        await services.aclose()
-        raise
-    stop = _stop_on_signals()
-    _say(f"serving {', '.join(catalogue.workflows)} at {ports.url_of(listening)}")
-    if not services.durable.there:
-        _say("no run is durable here: pip install 'tuvl[durable]'")
-    if not has_tokens:
-        _say("there is no token yet, so nobody gets in; `tuvl token create` makes one")
-    settle_heap()
-    await serve(services, listening, stop=stop)
-    _say("ended")
-    return 0
+        import tuvl.rpc.serving  # noqa: F401 - only whether it can be had
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"--grpc-port needs the package {error.name!r}; install it with pip install 'tuvl[server,grpc]'"
+        ) from error
 
 
 def _stop_on_signals() -> asyncio.Event:

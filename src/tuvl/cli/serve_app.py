@@ -7,6 +7,7 @@ import typer
 EXAMPLES = (
     "tuvl serve",
     "tuvl serve --port 8000 --concurrency 50",
+    "tuvl serve --grpc-port 50051",
     "tuvl serve --host 0.0.0.0 --public-url https://agents.example.com",
 )
 
@@ -16,6 +17,10 @@ def serve(
         str, typer.Option(help="Where to listen. Other than loopback addresses need a token, or TUVL_JWT_JWKS.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Which port; 0 takes a free one.")] = 8321,
+    grpc_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Serve gRPC, too, on this port of the same host; 0 takes a free one."),
+    ] = None,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Answer requests under this name, too. Repeatable."),
@@ -48,7 +53,7 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Serve the workflows of a project over HTTP.
+    """Serve the workflows of a project over HTTP, and over gRPC.
 
     Runs are started, read, watched and controlled under /api, and by the triggers of the workflows. Every path of the
     API needs a token (`tuvl token create`). SIGTERM ends the server when its runs have ended, or their time is over.
@@ -59,6 +64,7 @@ def serve(
         project=project,
         host=host,
         port=port,
+        grpc_port=grpc_port,
         allow_hosts=tuple(allow_host or ()),
         public_url=public_url,
         concurrency=concurrency,

@@ -28,8 +28,13 @@ async def outcome_of(services: Services, run: LiveRun | DurableRun) -> JsonObjec
         getting.cancel()
         closing.cancel()
         await asyncio.gather(getting, closing, return_exceptions=True)
-    where = {"Location": f"/api/runs/{run.run_id}", "Retry-After": "5"}
-    raise Problem(503, "closing", "the server closes down, and the run goes on", headers=where)
+    raise closing_down(run.run_id)
+
+
+def closing_down(run_id: str) -> Problem:
+    """Return what a client is told whose run is left to another process."""
+    where = {"Location": f"/api/runs/{run_id}", "Retry-After": "5"}
+    return Problem(503, "closing", "the server closes down, and the run goes on", headers=where)
 
 
 async def watching(services: Services, run_id: str, caller: Caller, *, last_id: str | None) -> Reader:

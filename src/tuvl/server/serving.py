@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import socket
+from collections.abc import Sequence
+from typing import Protocol
 
 from tuvl.errors import UsageError
 from tuvl.listening import http_server, is_loopback
@@ -32,8 +34,21 @@ async def prepare(services: Services) -> bool:
     return has_tokens
 
 
-async def serve(services: Services, listening: socket.socket, *, stop: asyncio.Event) -> None:
-    """Serve until `stop` is set; then drain, answer what is under way, and close everything."""
+class Beside(Protocol):
+    """Another server of the same services."""
+
+    async def stop(self, grace_s: float) -> None:
+        """Take no more requests, and let those under way end within so many seconds."""
+        ...
+
+
+async def serve(
+    services: Services, listening: socket.socket, *, stop: asyncio.Event, beside: Sequence[Beside] = ()
+) -> None:
+    """Serve until `stop` is set; then drain, answer what is under way, and close everything.
+
+    What serves the same services `beside` is stopped when they are drained.
+    """
     server = http_server(make_app(services), last_requests_s=_LAST_REQUESTS_S)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopping = asyncio.create_task(stop.wait())
@@ -44,7 +59,8 @@ async def serve(services: Services, listening: socket.socket, *, stop: asyncio.E
     finally:
         stopping.cancel()
         server.should_exit = True
-        await asyncio.gather(serving, stopping, return_exceptions=True)
+        ending = [other.stop(_LAST_REQUESTS_S) for other in beside]
+        await asyncio.gather(serving, stopping, *ending, return_exceptions=True)
         listening.close()
         await services.aclose()
     if serving.done() and not serving.cancelled() and (error := serving.exception()) is not None:
