@@ -82,6 +82,19 @@ def _one_of(values: list[JsonValue]) -> Known:
     )
 
 
+def united(parts: Iterable[Known]) -> Known:
+    """What is known of a value that is one of several."""
+    known = list(parts)
+    kinds = [each.kinds for each in known]
+    values = [each.values for each in known]
+    return Known(
+        kinds=None if None in kinds else frozenset().union(*(each for each in kinds if each is not None)),
+        values=None if None in values else tuple(value for each in values if each is not None for value in each),
+        lowest=min(each.lowest for each in known),
+        highest=max(each.highest for each in known),
+    )
+
+
 def kind_of(value: JsonValue) -> str:
     """The JSON type of a value; integers are numbers."""
     match value:

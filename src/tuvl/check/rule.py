@@ -8,6 +8,7 @@ from tuvl.analysis.context import Keys, input_keys, keys_of_steps
 from tuvl.analysis.envelope import Envelope, envelope
 from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.key_flow import KeyFlow, key_flow
+from tuvl.analysis.router_signals import RouterSignals
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.analysis.taint import Taint, taint_of
 from tuvl.check.finding import Finding, Severity
@@ -67,6 +68,11 @@ class Subject:
     def keys(self) -> KeyFlow | None:
         """The flow of context keys through the workflow; `None` when it has no beginning or cannot be followed."""
         return key_flow(self.graph, self.project)
+
+    @cached_property
+    def routers(self) -> RouterSignals | None:
+        """What the routers of the workflow can return; `None` when its keys cannot be followed."""
+        return RouterSignals(self.keys) if self.keys is not None else None
 
     @cached_property
     def taint(self) -> Taint | None:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from tuvl.analysis.schema_facts import part_of
 from tuvl.analysis.signals import ABORTED, MAX_ITERATIONS, SignalSet
-from tuvl.analysis.steps import StepView, items, mapping, text
+from tuvl.analysis.steps import StepView
 from tuvl.check.finding import Finding, Severity
 from tuvl.check.rule import Rule, Subject
 from tuvl.spec.signals import DEFAULT, ERROR, RESERVED_EXITS
@@ -15,7 +14,8 @@ class RouteNeverTaken(Rule):
     """`routes:` maps a signal that the step can never return.
 
     The case somebody wanted to handle is not handled: the signal is misspelt, or the step says it another way. Mapping
-    the reserved exits of an agent ahead of their need is good practice and not reported.
+    the reserved exits of an agent ahead of their need is good practice and not reported. A router is held against what
+    `spec.input` and `set` steps say of the values it looks at.
     """
 
     code = "TV303"
@@ -25,33 +25,28 @@ class RouteNeverTaken(Rule):
     def visit_step(self, step: StepView, subject: Subject) -> Iterator[Finding]:
         """Hold the routes against the signals the step can return."""
         signals = subject.graph.signals.get(step.id)
-        if signals is not None and signals.open and step.kind == "Router":
-            signals = _matched(step, subject)
-        if signals is None or signals.open or not step.routes:
+        if signals is None or not step.routes:
             return
+        routers = subject.routers if step.kind == "Router" else None
+        listed = routers.listed(step) if routers is not None else ()
+        told = SignalSet(signals.known | frozenset(listed))
         spared = _spared(step)
         for signal in step.routes:
-            if signal not in signals.known and signal not in spared:
+            by_value = routers is not None and signal not in _OF_ANY_ROUTER and not routers.may_be(step, signal)
+            if (by_value or not signals.may_be(signal)) and signal not in spared:
+                known_otherwise = by_value and signals.may_be(signal) and not listed
                 yield self.finding(
                     subject,
                     (*step.path, "routes", signal),
                     f"step {step.id!r} never returns {signal!r}",
-                    hint=_hint(signal, signals),
+                    hint=_BY_VALUE if known_otherwise else _hint(signal, told),
                     at_key=True,
-                    replacement=_meant(signal, signals, step),
+                    replacement=None if known_otherwise else _meant(signal, told, step),
                 )
 
 
-def _matched(step: StepView, subject: Subject) -> SignalSet | None:
-    """Signals of a router that matches a value of the input which `spec.input` lists; `None` for any other."""
-    path = (text(step.get("match", "field")) or "").split(".")
-    written = subject.step_keys
-    if written.open or path[0] in written.known:
-        return None
-    values = items(mapping(part_of(subject.graph.workflow.spec.get("input"), path)).get("enum"))
-    if not values or not all(isinstance(value, str) for value in values):
-        return None
-    return SignalSet(frozenset({*values, DEFAULT, ERROR}))
+_OF_ANY_ROUTER = frozenset({DEFAULT, ERROR})
+_BY_VALUE = "what it looks at never comes to that, by `spec.input` or the steps that set it"
 
 
 def _meant(signal: str, signals: SignalSet, step: StepView) -> str | None:

@@ -12,7 +12,8 @@ class RouterGap(Rule):
     """A router with `match` or `when` has no route for `default`.
 
     A value that no route names, or a case in which no expression is true, then falls through to whatever step comes
-    next in the file. Last in `when`, a plain `{{ true }}` covers the rest.
+    next in the file. Last in `when`, a plain `{{ true }}` covers the rest; so do routes for all values that the field
+    can have, by `spec.input` or by the steps that set it.
     """
 
     code = "TV309"
@@ -25,6 +26,8 @@ class RouterGap(Rule):
         if step.kind != "Router" or form is None or DEFAULT in step.routes or step.id in subject.graph.off_spine:
             return
         if any(_always(mapping(case).get("if")) for case in items(step.data.get("when"))):
+            return
+        if subject.routers is not None and not subject.routers.may_be(step, DEFAULT):
             return
         follower = subject.graph.next_of(step.id)
         then = f"falls through to {follower!r}" if follower else "ends the run"
