@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from tuvl.analysis.components import components, cycle_through
+from tuvl.analysis.expression_truth import truth
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.graph import RouteGraph
 from tuvl.analysis.signals import (
@@ -82,13 +83,39 @@ def dead_ends(step: StepView, graph: RouteGraph, project: Surroundings) -> Itera
     """Signals that a router, a node or a question can return and that nothing maps: the run would fail there."""
     if step.id in graph.off_spine or not _routes_readable(step):
         return
+    stuck = _goes_nowhere(step, graph)
     for signal, path, source in _certain_signals(step, project):
         if signal not in step.routes and signal != DEFAULT and signal not in ENDS_CLEANLY:
             yield Fault(
                 path,
                 f"step {step.id!r} can return {signal!r} ({source}), which its routes do not map",
                 f"add `{_key(signal)}: <step id>` under `routes:` of {step.id!r}, or `{_key(signal)}: {END}`",
+                final=stuck,
             )
+
+
+def _goes_nowhere(step: StepView, graph: RouteGraph) -> bool:
+    """Whether no signal by which the step does not fail leads on, so that every run that comes to it ends there."""
+    possible = graph.signals[step.id]
+    if possible.open:
+        return False
+    signals = set(possible.known) - ENDS_CLEANLY
+    if step.kind == "Router" and "when" in step.data:
+        signals &= _until_certain(step)
+    return DEFAULT not in signals and not signals & step.routes.keys()
+
+
+def _until_certain(step: StepView) -> set[str]:
+    """Signals of the cases of a router that it can come to: up to the first that is true by its text alone."""
+    signals: set[str] = set()
+    for case in map(mapping, items(step.data.get("when"))):
+        condition = case.get("if")
+        holds = condition if isinstance(condition, bool) else truth(text(condition) or "", lambda _: None)
+        if holds is not False:
+            signals.add(text(case.get("signal")) or DEFAULT)
+        if holds is True:
+            return signals
+    return {*signals, DEFAULT}
 
 
 def _key(signal: str) -> str:

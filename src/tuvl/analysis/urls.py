@@ -197,6 +197,7 @@ def templated_hosts(step: StepView, project: Surroundings) -> Iterator[Fault]:
         path,
         f"the host of step {step.id!r} comes from a template, and {why}",
         "write the host literally, or name it in `spec.http.allow_hosts` of `tuvl.yaml`",
+        final=True,
     )
 
 

@@ -36,10 +36,12 @@ A comment with a reason hides a finding, at the end of its line or alone on the 
 
 Errors that no run can go on in spite of cannot be hidden: those of the families source, shape and references, those of
 how an agent is made (TV401–TV404, TV406, TV407, TV410), a workflow without a first step (TV301), compaction without a
-window (TV603), and what the project's policy or the command line forbids. A comment on one of them is reported as
-TV006, and so is one that hides nothing. Any other error that a comment accepts keeps nothing from running: `tuvl run`
-and `tuvl ship` take the same comments. `--ignore CODES` leaves checks out of one report, `--select CODES` keeps only
-some; both take codes (`TV302`), families (`TV3`) and names (`unreachable-step`).
+window (TV603), a step that no run comes past (one that must set a key of the engine, TV504, that calls a host which no
+entry allows, TV703, or none of whose signals leads on, TV306), and what the project's policy or the command line
+forbids. A comment on one of them is reported as TV006, and so is one that hides nothing. Any other error that a
+comment accepts keeps nothing from running: `tuvl run` and `tuvl ship` take the same comments. `--ignore CODES` leaves
+checks out of one report, `--select CODES` keeps only some; both take codes (`TV302`), families (`TV3`) and names
+(`unreachable-step`).
 
 A few checks are about leaving the house: they need `tuvl.lock`, or would be wrong while a project is being made.
 `tuvl validate` leaves them out, and `tuvl ship` makes them; under `tuvl ship --strict` all they find are errors.

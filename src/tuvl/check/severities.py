@@ -93,6 +93,6 @@ def _wrong(code: str, choice: object) -> tuple[str, str] | None:
     if choice not in CHOICES:
         return f"the severity of {code} cannot be {choice!r}", f"write one of {', '.join(CHOICES)}"
     if choice != Severity.ERROR.value and _stays(code, rule.severity):
-        hint = "take the line away; what this check finds keeps workflows from running"
+        hint = "take the line away; a comment with a reason accepts it in one place, if a run can go on in spite of it"
         return f"{code} {rule.name} is an error that cannot be lowered", hint
     return None

@@ -10,7 +10,7 @@ class UnusedSuppression(Rule):
     The comment stands on the line of the finding or alone on the line above it, and says why the finding is
     accepted. One that hides nothing is left over from a mistake that was mended; it would hide the next one. Errors
     that no run can go on in spite of cannot be hidden: those of the families source, shape and references, those of how
-    an agent is made, and what the policy or the command line forbids.
+    an agent is made, those of a step that no run comes past, and what the policy or the command line forbids.
     """
 
     code = "TV006"
