@@ -201,7 +201,15 @@ def test_input_that_no_mapping_fits_is_an_error(tmp_path: Path, schema: str) -> 
 
 
 @pytest.mark.parametrize(
-    "schema", ["type: [object, 'null']", "{}", "anyOf: [{ type: string }, {}]", "$ref: '#/$defs/gone'", "const: {}"]
+    "schema",
+    [
+        "type: [object, 'null']",
+        "type: nonsense",
+        "{}",
+        "anyOf: [{ type: string }, {}]",
+        "$ref: '#/$defs/gone'",
+        "const: {}",
+    ],
 )
 def test_input_that_a_mapping_may_fit_is_none(tmp_path: Path, schema: str) -> None:
     written = schema if schema == "{}" else f"{{ {schema} }}"

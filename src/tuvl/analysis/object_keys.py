@@ -15,6 +15,9 @@ _DEEPEST = 64
 _MOST_PARTS = 200
 """Schemas that hold together beyond which a key is not looked for in each."""
 _LITERAL = re.compile(r"\^([A-Za-z0-9_-]*)")
+_OTHERS = frozenset({"array", "boolean", "integer", "null", "number", "string"})
+"""The types of JSON that are no object."""
+_ANY = frozenset({"object"})
 _QUANTIFIERS = ("*", "?", "+", "{")
 
 _Schema = Mapping[str, Any]
@@ -47,7 +50,8 @@ class ObjectKeys:
     @cached_property
     def fits_no_object(self) -> bool:
         """Whether it lets no object pass at all, whatever its keys."""
-        return not self._holds(self.schema, lambda part: "object" in (types_of(part) or {"object"}))
+        # A type that JSON does not have is a mistake of its own, and says nothing.
+        return not self._holds(self.schema, lambda part: not (types_of(part) or _ANY) <= _OTHERS)
 
     @property
     def is_silent(self) -> bool:
