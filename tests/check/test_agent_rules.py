@@ -174,6 +174,25 @@ class TestParameters:
         tool = TOOL.replace("{{ number }}", "{{ number }}/" + wanted)
         assert messages(agent(tmp_path, head=self.INPUT, tool=tool), "TV408") == []
 
+    @pytest.mark.parametrize(
+        "step",
+        [
+            'Functional, runner: set, values: { found: "{{ number }}" }',
+            'Functional, runner: set, values: { found: "{{ args.number }}" }',
+            'Workflow, workflow: w, input: { number: "{{ number }}" }',
+            'ForEach, items: "{{ number }}", step: body',
+        ],
+    )
+    def test_placeholder_of_a_step_that_takes_any_arguments_is_told_to_nobody(self, tmp_path: Path, step: str) -> None:
+        tool = f"{{ id: find, kind: {step} }}"
+        (message,) = messages(agent(tmp_path, head=self.INPUT, tool=tool, entry="writes_context: false"), "TV408")
+        assert "reads 'number'" in message
+
+    def test_placeholder_of_such_a_step_that_the_context_supplies_is_not(self, tmp_path: Path) -> None:
+        tool = '{ id: find, kind: Functional, runner: set, values: { found: "{{ ticket }}" } }'
+        report = agent(tmp_path, head=self.INPUT, tool=tool, entry="writes_context: false")
+        assert messages(report, "TV408") == []
+
     def test_key_that_another_step_writes_is_supplied(self, tmp_path: Path) -> None:
         tool = TOOL.replace("{{ number }}", "{{ number }}/{{ line }}")
         tool += "\n        - { id: b, kind: Functional, runner: set, values: { line: 1 } }"

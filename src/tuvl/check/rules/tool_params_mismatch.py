@@ -38,8 +38,8 @@ class ToolParamsMismatch(Rule):
         for use in uses:
             if use.declared:
                 yield from self._unused(use, subject)
+            yield from self._unsupplied(use, keys, subject)
             if use.declared or use.step.kind in _TAKES_ITS_ARGUMENTS:
-                yield from self._unsupplied(use, keys, subject)
                 yield from self._unsupplied_condition(use, keys, subject)
 
     def _unused(self, use: ToolUse, subject: Subject) -> Iterator[Finding]:
@@ -59,6 +59,8 @@ class ToolParamsMismatch(Rule):
     def _unsupplied(self, use: ToolUse, keys: Keys, subject: Subject) -> Iterator[Finding]:
         required = ObjectKeys(use.parameters).required
         for site in rendered_sites(use.step):
+            if site.path[-1] == "approval":
+                continue  # an agent's, which is about the arguments of its own tools
             for name, is_argument in _wanted(site.text):
                 if not is_argument and (keys.open or name in keys.known):
                     continue
