@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from tuvl.data.run_rows import RunRow
 from tuvl.data.sessions import DataAccess, RunData
 from tuvl.engine.keeping import goes_on, keeps_records, kept, leaves
 from tuvl.engine.masking import masked
+from tuvl.engine.places import Places
 from tuvl.engine.result import RunResult
 from tuvl.engine.run import RunPorts, run_plan
 from tuvl.engine.telling import hide_by_record, tell_by_record
@@ -90,6 +91,7 @@ class Engine:
         self._chat_models = chat_models
         self._stand_in = stand_in
         self._paces: Paces = paces or LocalPaces(self._clock)
+        self._places = Places(self._clock)
         self._http = HttpClient()
         self.counters = Counters()
         """What was counted over all runs."""
@@ -168,9 +170,11 @@ class Engine:
         elapsed_s = 0.0 if journal is None else journal.elapsed_s
         try:
             with noting() as left, self._registered(plan, run_id, ports.control, principal):
-                result = await run_plan(
-                    plan, input, ports, run_id=run_id, timeout_s=timeout_s, elapsed_s=elapsed_s, trace=trace
-                )
+                async with self._place(plan, ports.control, timeout_s, durable=journal is not None) as waited_s:
+                    elapsed_s += waited_s
+                    result = await run_plan(
+                        plan, input, ports, run_id=run_id, timeout_s=timeout_s, elapsed_s=elapsed_s, trace=trace
+                    )
             result = masked(replace(result, warnings=(*result.warnings, *left)), data.secure)
             if leaves(result):
                 records.leave()
@@ -192,6 +196,14 @@ class Engine:
     def show_runs(self, registry: Registry) -> None:
         """Let runs be seen and controlled by a registry; said before the first of them, and closed with the engine."""
         self._registry, self._store = registry, registry.access
+
+    def _place(
+        self, plan: ExecutionPlan, control: RunControl, timeout_s: float | None, *, durable: bool
+    ) -> AbstractAsyncContextManager[float]:
+        """Have a place among the runs of a workflow; whoever performs durable runs has given them theirs."""
+        most = None if durable else plan.limits.concurrency
+        bounds = [bound for bound in (timeout_s, plan.limits.timeout_s) if bound is not None]
+        return self._places.one(plan.workflow, most, control, timeout_s=min(bounds, default=None))
 
     def pace_by(self, paces: Paces) -> None:
         """Keep the rate limits of models where others see them; said before the first run."""

@@ -239,7 +239,7 @@ async def test_a_slot_whose_process_died_while_it_was_started_is_started_by_anot
 
 async def test_the_database_says_what_time_it_is_and_since_when_a_schedule_is_known(site: Site) -> None:
     async with site.host(concurrency=0) as host:
-        state = ScheduleState(host._state, host._runs.schema)
+        state = ScheduleState(host._state)
         before = state.now()
         first = state.since([("due", "* * * * * UTC")])
         assert before <= first["due", "* * * * * UTC"] <= state.now()
@@ -251,7 +251,7 @@ async def test_the_database_says_what_time_it_is_and_since_when_a_schedule_is_kn
 async def test_workers_that_come_up_together_start_the_slot_they_missed_once(shared_site: Site, spawn) -> None:
     with counting() as (port, counted):
         async with shared_site.host(concurrency=0) as host:
-            time = datetime.fromtimestamp(ScheduleState(host._state, SCHEMA).now() - 600, UTC)
+            time = datetime.fromtimestamp(ScheduleState(host._state).now() - 600, UTC)
             expression = f"{time.minute} {time.hour} * * *"
             write(shared_site.folder, expression, origin=str(port))
             assert shared_site.url is not None

@@ -28,7 +28,7 @@ spec: { provider: scripted, rate_limit: { calls: 1, per_seconds: 0.4 }, replies:
 
 async def test_calls_of_all_who_come_at_once_are_spread_over_the_time(site: Site) -> None:
     async with site.host(concurrency=0) as host:
-        state = CallState(host._state, host._runs.schema)
+        state = CallState(host._state)
 
         def take(number: int) -> float:
             before = time.monotonic()
@@ -45,7 +45,7 @@ async def test_the_clocks_of_processes_do_not_matter(site: Site, monkeypatch: py
     async with site.host(concurrency=0) as host:
         if site.url is None:
             return  # one process has the file
-        state = CallState(host._state, host._runs.schema)
+        state = CallState(host._state)
         assert state.take("a", "m", calls=1, per_s=100) == 0
         monkeypatch.setattr(time, "time", lambda: 0.0)
         assert 90 < state.take("b", "m", calls=1, per_s=100) <= 100
@@ -53,7 +53,7 @@ async def test_the_clocks_of_processes_do_not_matter(site: Site, monkeypatch: py
 
 async def test_a_place_that_is_given_back_is_free_again(site: Site) -> None:
     async with site.host(concurrency=0) as host:
-        state = CallState(host._state, host._runs.schema)
+        state = CallState(host._state)
         state.take("a", "m", calls=1, per_s=100)
         assert state.take("b", "m", calls=1, per_s=100) > 90
         state.give_back("b")

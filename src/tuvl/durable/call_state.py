@@ -3,15 +3,14 @@
 import sqlalchemy as sa
 
 from tuvl.durable.shared_state import SharedState
-from tuvl.durable.shared_tables import shared_tables
 
 
 class CallState:
     """The calls of such models: those of the last time, and those to come, of which each has its moment."""
 
-    def __init__(self, state: SharedState, schema: str | None) -> None:
+    def __init__(self, state: SharedState) -> None:
         self._state = state
-        self._calls = shared_tables(schema).calls
+        self._calls = state.tables.calls
 
     def take(self, call: str, model: str, *, calls: int, per_s: float) -> float:
         """Give a call, which has an id, the next moment that is free; returns in how many seconds it comes."""

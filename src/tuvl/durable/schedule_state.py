@@ -5,15 +5,14 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from tuvl.durable.shared_state import SharedState
-from tuvl.durable.shared_tables import shared_tables
 
 
 class ScheduleState:
     """The schedules of all workflows on one database."""
 
-    def __init__(self, state: SharedState, schema: str | None) -> None:
+    def __init__(self, state: SharedState) -> None:
         self._state = state
-        self._schedules = shared_tables(schema).schedules
+        self._schedules = state.tables.schedules
 
     def now(self) -> float:
         """Return the time of day by the database's clock, in seconds since 1970."""

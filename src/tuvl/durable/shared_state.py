@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import sqlalchemy as sa
 
 from tuvl.dataclass import dataclass
-from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING, shared_tables
+from tuvl.durable.shared_tables import PARKED, PRIVATE, QUEUE, WAITING, shared_tables
 from tuvl.values import JsonObject
 
 ATTEMPTS = 6
@@ -70,7 +70,8 @@ class SharedState:
     def __init__(self, engine: sa.Engine, schema: str | None) -> None:
         self._engine = engine
         self._schema = schema
-        tables = shared_tables(schema)
+        self.tables = tables = shared_tables(schema)
+        """The tables that processes share; parts of the state of their own work on them, too."""
         self._metadata = tables.metadata
         self._waits, self._keys = tables.waits, tables.keys
         self._definitions, self._aborts = tables.definitions, tables.aborts
@@ -328,16 +329,17 @@ class SharedState:
 
     def _wake(self, connection: sa.Connection, run_id: str) -> bool:
         table = self._workflows
-        waiting = (table.c.status == ENQUEUED, table.c.queue_name == WAITING)
+        waiting = (table.c.status == ENQUEUED, table.c.queue_name.in_((WAITING, PARKED)))
         return self._requeue(connection, QUEUE, table.c.workflow_uuid == run_id, *waiting)
 
     def _moved(self, queue: str, *where: sa.ColumnElement[bool]) -> int:
-        return self.in_transaction(lambda connection: self._move(connection, queue, *where))
+        return self.in_transaction(lambda connection: self.move(connection, queue, *where))
 
     def _requeue(self, connection: sa.Connection, queue: str, *where: sa.ColumnElement[bool]) -> bool:
-        return self._move(connection, queue, *where) > 0
+        return self.move(connection, queue, *where) > 0
 
-    def _move(self, connection: sa.Connection, queue: str, *where: sa.ColumnElement[bool]) -> int:
+    def move(self, connection: sa.Connection, queue: str, *where: sa.ColumnElement[bool]) -> int:
+        """Put runs on a queue, whoever has them; returns how many."""
         # As DBOS does it when it recovers a run: without an owner, what the former one still writes is refused.
         values = {
             "status": ENQUEUED,

@@ -89,7 +89,6 @@ def shared_tables(schema: str | None) -> SharedTables:
             _text("run_id", primary_key=True),
             _text("workflow", nullable=False, index=True),
             sa.Column("most", sa.Integer, nullable=False),
-            sa.Column("since", sa.Double, nullable=False),
             _text("owner"),
         ),
         workflows=sa.table(
@@ -106,6 +105,7 @@ _OF_WORKFLOWS = (
     "executor_id",
     "owner_xid",
     "queue_name",
+    "created_at",
     "application_version",
     "started_at_epoch_ms",
     "updated_at",

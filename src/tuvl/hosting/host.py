@@ -36,6 +36,7 @@ from tuvl.hosting.requests import (
 from tuvl.hosting.started import Started, last_definition
 from tuvl.hosting.workshop import Workshop
 from tuvl.llm.pacing import Paces
+from tuvl.plan.model import ExecutionPlan
 from tuvl.principal import ANY, Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
@@ -45,6 +46,7 @@ from tuvl.tools.approval import Approvals, AskedLater
 from tuvl.values import JsonObject, canonical
 
 if TYPE_CHECKING:
+    from tuvl.durable.line_state import LineState
     from tuvl.durable.queued import SharedRuns, Standing
     from tuvl.durable.shared_state import WaitRow
     from tuvl.hosting.performers import Performer
@@ -63,6 +65,7 @@ class Host:
         project: ProjectIndex,
         settings: Settings,
         runs: "SharedRuns",
+        lines: "LineState",
         workshop: Workshop,
         registry: RunRegistry,
         performer: "Performer",
@@ -72,6 +75,7 @@ class Host:
         self._settings = settings
         self._runs = runs
         self._state = runs.state
+        self._lines = lines
         self._workshop = workshop
         self._registry = registry
         self._performer = performer
@@ -108,6 +112,7 @@ class Host:
         """
         require_backend()
         from tuvl.durable.call_state import CallState
+        from tuvl.durable.line_state import LineState
         from tuvl.durable.schedule_state import ScheduleState
         from tuvl.hosting.performers import Performer
         from tuvl.hosting.scheduling import scheduling
@@ -124,17 +129,17 @@ class Host:
         try:
             async with opened(project, settings, performer.executor, performer.hears) as runs:
                 state = runs.state
-                paces = SharedPaces(CallState(state, runs.schema))
+                paces = SharedPaces(CallState(state))
                 shop = Workshop(
                     project, settings, shown, paces=paces, keep=state.keep_definition, fetch=state.definition
                 )
                 try:
                     async with performer.performing(runs, shop, shown):
-                        host = cls(project, settings, runs, shop, shown, performer)
+                        host = cls(project, settings, runs, LineState(state), shop, shown, performer)
                         if not concurrency:
                             yield host
                             return
-                        schedules = ScheduleState(state, runs.schema)
+                        schedules = ScheduleState(state)
                         async with scheduling(project.root, schedules, host.start) as host._scheduler:
                             yield host
                 finally:
@@ -169,11 +174,11 @@ class Host:
                 timeout_s=request.timeout_s,
                 trace=request.trace,
             )
-            schema_version = prepared.plan.schema_version
+            plan = prepared.plan
         run_id = request.run_id or uuid4().hex
         if request.key is not None:
             run_id = await _asked(self._state.claim_key, _key(request), run_id)
-        await self._accept(run_id, started, started.to_json(), schema_version, here=here)
+        await self._accept(run_id, started, started.to_json(), plan, here=here)
         return run_id
 
     async def _known(self, request: StartRequest) -> str | None:
@@ -195,16 +200,18 @@ class Host:
         return run_id
 
     async def _accept(
-        self, run_id: str, started: Started, payload: JsonObject, schema_version: str, *, here: bool
+        self, run_id: str, started: Started, payload: JsonObject, plan: ExecutionPlan, *, here: bool
     ) -> None:
         row = RunRow(
             run_id=run_id,
             workflow=started.workflow,
-            schema_version=schema_version,
+            schema_version=plan.schema_version,
             principal=started.principal,
             started_at=datetime.now(UTC),
         )
         await self._registry.access.store.queued(row)
+        if plan.limits.concurrency is not None:
+            await _asked(self._lines.stand, run_id, plan.workflow, plan.limits.concurrency)
         executor = None
         if here:
             await self._performer.open()
@@ -324,9 +331,9 @@ class Host:
         payload = forked(standing.payload, rows, at)
         started = Started.of(payload)
         async with self._workshop.of(last_definition(rows_of_payload(payload), started)) as prepared:
-            schema_version = prepared.plan.schema_version
+            plan = prepared.plan
         new = uuid4().hex
-        await self._accept(new, started, payload, schema_version, here=here)
+        await self._accept(new, started, payload, plan, here=here)
         return new
 
     async def drain(self, timeout_s: float) -> int:

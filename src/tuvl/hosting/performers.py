@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 from tuvl.control import RunControl
+from tuvl.durable.line_state import LineState
 from tuvl.durable.queued import SharedRuns, Taker
 from tuvl.durable.shared_state import DatabaseFault
 from tuvl.events.sink import Sink
@@ -65,6 +66,7 @@ class Performer:
             workshop,
             runs.state,
             registry,
+            lines=LineState(runs.state),
             sinks_for=self._sinks_for,
             control_for=self._control_for,
             approvals=self._approvals,
@@ -85,7 +87,8 @@ class Performer:
             taker.open()
             self._taker = taker
             self._mind()
-            self._watching = asyncio.create_task(self._watch(self._taken, self._runs), name="tuvl-host")
+            watching = self._watch(self._taken, self._runs, LineState(self._runs.state))
+            self._watching = asyncio.create_task(watching, name="tuvl-host")
 
     async def _close(self, taken: Taken, runs: SharedRuns) -> None:
         taken.leaving = True
@@ -148,11 +151,12 @@ class Performer:
                 self._awaited.pop(run_id).set()
             await asyncio.sleep(LOOK_S)
 
-    async def _watch(self, taken: Taken, runs: SharedRuns) -> None:
+    async def _watch(self, taken: Taken, runs: SharedRuns, lines: LineState) -> None:
         while True:
             await asyncio.sleep(WATCH_S)
             try:
                 await taken.obey()
                 await asyncio.to_thread(runs.state.wake_overdue, time.time())
+                await asyncio.to_thread(lines.call_next)
             except DatabaseFault as error:
                 _log.warning("what runs are told cannot be read just now: %s", type(error).__name__)

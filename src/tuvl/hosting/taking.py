@@ -10,6 +10,7 @@ from typing import cast
 from tuvl.analysis.steps import mapping
 from tuvl.control import Intervention, RunControl
 from tuvl.durable.leaving import LeavingJournal, rows_of_payload
+from tuvl.durable.line_state import LineState
 from tuvl.durable.queued import LeftToOthers, OwnedRows
 from tuvl.durable.record import Answer
 from tuvl.durable.shared_state import DatabaseFault, SharedState, WaitRow
@@ -19,6 +20,7 @@ from tuvl.events.sink import Sink
 from tuvl.hosting.performing import performed
 from tuvl.hosting.started import Started, last_definition
 from tuvl.hosting.workshop import Workshop
+from tuvl.plan.model import ExecutionPlan
 from tuvl.redaction import redact
 from tuvl.supervision.registry import RunRegistry
 from tuvl.tools.approval import Approvals
@@ -39,6 +41,7 @@ class Taken:
         state: SharedState,
         registry: RunRegistry,
         *,
+        lines: LineState,
         sinks_for: Callable[[str], Sequence[Sink]],
         control_for: Callable[[str], RunControl],
         approvals: Approvals,
@@ -52,6 +55,9 @@ class Taken:
         self._controls: dict[str, RunControl] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._stopped: set[str] = set()
+        self._lines = lines
+        self._in_line: dict[str, str] = {}
+        """Runs of workflows of which only so many go on at once → their workflow."""
         self._waited: set[str] = set()
         """Runs that have waited for somebody, so that there is something of it to forget at their end."""
         self.leaving = False
@@ -102,6 +108,7 @@ class Taken:
             await self._left_for_want(run_id, rows.owner, error)
             raise LeftToOthers from None
         finally:
+            await self._leave_line(run_id)
             self._tasks.discard(task)
             self._controls.pop(run_id, None)
             self._stopped.discard(run_id)
@@ -120,6 +127,8 @@ class Taken:
         try:
             journal = LeavingJournal(rows, found, leaving=lambda: self.leaving, answers=_answers(waits))
             async with self._workshop.of(started) as prepared:
+                if order is None:
+                    await self._line_up(run_id, prepared.plan, rows.owner)
                 if prepared.changed:
                     _log.info("run %r goes on with the files it was started with", run_id)
                 return await performed(
@@ -139,6 +148,27 @@ class Taken:
                 raise
             _log.exception("run %r has met a mistake of tuvl", run_id)
             return await self._impossible(run_id, started, "internal", f"a mistake of tuvl: {type(error).__name__}")
+
+    async def _line_up(self, run_id: str, plan: ExecutionPlan, owner: str) -> None:
+        """Have a place among the runs of a workflow, or leave the run until there is one."""
+        most = plan.limits.concurrency
+        if most is None:
+            return
+        if await asyncio.to_thread(self._lines.enter, run_id, plan.workflow, most=most, owner=owner):
+            self._in_line[run_id] = plan.workflow
+            return
+        await self._registry.access.store.requeue(run_id, was="running")
+        raise LeftToOthers
+
+    async def _leave_line(self, run_id: str) -> None:
+        workflow = self._in_line.pop(run_id, None)
+        if workflow is None:
+            return
+        try:
+            await asyncio.to_thread(self._lines.leave, run_id, workflow)
+        except DatabaseFault as error:
+            # Whoever looks at the line next finds that nobody has the run.
+            _log.warning("run %r is not out of the line yet: %s", run_id, type(error).__name__)
 
     async def _left_for_want(self, run_id: str, owner: str, error: Exception) -> None:
         """Leave a run that nothing can be read or kept of just now, as soon as that can be said."""
