@@ -77,8 +77,7 @@ class ToolEntry(Contract):
     description: str | None = None
     """What the model reads of it; default the step's own description."""
     parameters: Tree | None = None
-    """JSON Schema (2020-12) of the arguments. When not given, it is derived: from the placeholders of an `APICall` or a
-    `ModelOp`, from the arguments of an `MCP` call that hold one; any other step takes any object."""
+    """JSON Schema (2020-12) of the arguments; else derived from what a call or `ModelOp` takes, any object for others."""
     writes_context: bool = False
     """Whether what the call changed goes into the context of the run."""
     timeout_s: Seconds | None = None
