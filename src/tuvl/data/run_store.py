@@ -6,7 +6,21 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, Table, and_, func, insert, or_, select, text, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Row,
+    Select,
+    Table,
+    and_,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    true,
+    update,
+)
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -16,6 +30,8 @@ from tuvl.data.access_tables import prepare_access
 from tuvl.data.control_store import ControlStore
 from tuvl.data.control_tables import interventions, prepare_control
 from tuvl.data.engines import WRITES, open_engine
+from tuvl.data.event_store import EventStore
+from tuvl.data.event_tables import prepare_events
 from tuvl.data.faults import step_error
 from tuvl.data.reaching import Reached
 from tuvl.data.run_marks import RunMarks
@@ -67,6 +83,8 @@ class RunStore:
         """Runs that go on, and what they are told."""
         self.access = AccessStore(self._prepared, self._rows, self._engine.dialect.name)
         """API tokens of the server, and keys under which it started runs."""
+        self.events = EventStore(self._prepared, self._rows, self._engine.dialect.name)
+        """Events of durable runs, for those who watch from other processes."""
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -214,6 +232,7 @@ class RunStore:
                 await connection.run_sync(prepare)
                 await connection.run_sync(prepare_control)
                 await connection.run_sync(prepare_access)
+                await connection.run_sync(prepare_events)
             self._ready = True
 
     @asynccontextmanager
@@ -334,7 +353,7 @@ class RunStore:
             for row in await self._rows(counts.order_by(messages.c.conversation))
         ]
 
-    async def _rows(self, query: Select[tuple[object, ...]]) -> Sequence[Row[tuple[object, ...]]]:
+    async def _rows(self, query: Executable) -> Sequence[Row[tuple[object, ...]]]:
         await self._prepare()
         try:
             async with self._engine.connect() as connection:

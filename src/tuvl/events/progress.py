@@ -17,7 +17,9 @@ from tuvl.events.types import (
     ModelCallDelayed,
     ModelCallStarted,
     RunFinished,
+    RunResumed,
     RunStarted,
+    RunSuspended,
     StepFinished,
     StepStarted,
     StreamEnded,
@@ -95,14 +97,14 @@ class Progress:
         """Take in one event."""
         body, step = event.body, event.step_id or ""
         match body:
-            case RunStarted():
-                self.workflow = body.workflow
+            case RunStarted() | RunResumed():
+                self.workflow, self.doing = body.workflow, ""
             case StepStarted():
                 self._open.append(StepProgress(step))
                 self.doing = ""
             case StepFinished():
                 self._end(step)
-            case RunFinished():
+            case RunFinished() | RunSuspended():
                 self.doing = ""
             case _:
                 self._follow_agent(body, step)

@@ -20,6 +20,22 @@ class RunStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunSuspended:
+    """A durable run waited for a person here, and went on later; whoever watched then was told `RunFinished`."""
+
+    type: ClassVar[str] = "suspended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResumed:
+    """A durable run goes on from its record, often in another process; what was told of it is not told again."""
+
+    type: ClassVar[str] = "run_resumed"
+    workflow: str
+    schema_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepStarted:
     """A step of the spine begins, of the run or of a workflow inside it, or a step runs for one item of a list."""
 
@@ -205,6 +221,8 @@ class RunFinished:
 
 EventBody: TypeAlias = (
     RunStarted
+    | RunSuspended
+    | RunResumed
     | StepStarted
     | ModelCallStarted
     | ModelCallDelayed

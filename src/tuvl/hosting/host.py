@@ -19,7 +19,7 @@ from tuvl.durable.files import RunFiles
 from tuvl.durable.leaving import rows_of_payload
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.errors import ConfigError, UsageError
-from tuvl.events.sink import Sink
+from tuvl.events.sink import InlineSink, Sink
 from tuvl.hosting.answers import checked
 from tuvl.hosting.forking import forked
 from tuvl.hosting.opening import executor_id, opened, require_backend
@@ -91,6 +91,7 @@ class Host:
         concurrency: int,
         registry: RunRegistry | None = None,
         sinks_for: Callable[[str], Sequence[Sink]] | None = None,
+        follower_for: Callable[[str], InlineSink] | None = None,
         control_for: Callable[[str], RunControl] | None = None,
         approvals: Approvals | None = None,
     ) -> AsyncIterator["Host"]:
@@ -103,6 +104,8 @@ class Host:
                 only what `start` and `take` are told to perform here.
             registry: Where runs are seen and controlled. Without one the host has its own, with every run on it.
             sinks_for: Who hears of the events of a run that is performed here, by its id.
+            follower_for: Who follows a run that is performed here over all processes that have had it: what was told of
+                it before, and then each event once, by numbers that go on.
             control_for: The control channel of a run that is performed here, by its id.
             approvals: Who approves calls of runs that are performed here; without it they wait for `answer`.
 
@@ -114,6 +117,8 @@ class Host:
         from tuvl.durable.call_state import CallState
         from tuvl.durable.line_state import LineState
         from tuvl.durable.schedule_state import ScheduleState
+        from tuvl.hosting.event_keeping import EventKeeper
+        from tuvl.hosting.hearing import Hearing
         from tuvl.hosting.performers import Performer
         from tuvl.hosting.scheduling import scheduling
         from tuvl.hosting.shared_paces import SharedPaces
@@ -134,7 +139,8 @@ class Host:
                     project, settings, shown, paces=paces, keep=state.keep_definition, fetch=state.definition
                 )
                 try:
-                    async with performer.performing(runs, shop, shown):
+                    hears = EventKeeper.open(shown.access)
+                    async with hears as keeper, performer.performing(runs, shop, shown, Hearing(keeper, follower_for)):
                         host = cls(project, settings, runs, LineState(state), shop, shown, performer)
                         if not concurrency:
                             yield host
@@ -265,6 +271,10 @@ class Host:
         standing = await self._standing(run_id)
         rows = await _asked(self._runs.rows, run_id)
         return Started.of(standing.payload), {**rows_of_payload(standing.payload), **rows}
+
+    async def settled(self, run_ids: Sequence[str]) -> set[str]:
+        """Return which of these runs have ended, or wait for somebody."""
+        return await _asked(self._state.settled, run_ids)
 
     async def state(self, run_id: str) -> RunState:
         """Return where a run is. Raises `NoSuchRun`."""

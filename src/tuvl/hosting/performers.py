@@ -13,6 +13,7 @@ from tuvl.durable.line_state import LineState
 from tuvl.durable.queued import SharedRuns, Taker
 from tuvl.durable.shared_state import DatabaseFault
 from tuvl.events.sink import Sink
+from tuvl.hosting.hearing import Hearing
 from tuvl.hosting.taking import Taken
 from tuvl.hosting.workshop import Workshop
 from tuvl.supervision.registry import RunRegistry
@@ -59,13 +60,16 @@ class Performer:
         self._mind()
 
     @asynccontextmanager
-    async def performing(self, runs: SharedRuns, workshop: Workshop, registry: RunRegistry) -> AsyncIterator[None]:
+    async def performing(
+        self, runs: SharedRuns, workshop: Workshop, registry: RunRegistry, hearing: Hearing
+    ) -> AsyncIterator[None]:
         """Perform runs while the block runs; what goes on at its end is left to others."""
         self._runs = runs
         self._taken = Taken(
             workshop,
             runs.state,
             registry,
+            hearing=hearing,
             lines=LineState(runs.state),
             sinks_for=self._sinks_for,
             control_for=self._control_for,

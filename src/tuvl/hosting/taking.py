@@ -17,6 +17,7 @@ from tuvl.durable.shared_state import DatabaseFault, SharedState, WaitRow
 from tuvl.engine.result import RunError, RunResult, Usage
 from tuvl.errors import ConfigError, StepError, TuvlError
 from tuvl.events.sink import Sink
+from tuvl.hosting.hearing import Heard, Hearing
 from tuvl.hosting.performing import performed
 from tuvl.hosting.started import Started, last_definition
 from tuvl.hosting.workshop import Workshop
@@ -41,6 +42,7 @@ class Taken:
         state: SharedState,
         registry: RunRegistry,
         *,
+        hearing: Hearing,
         lines: LineState,
         sinks_for: Callable[[str], Sequence[Sink]],
         control_for: Callable[[str], RunControl],
@@ -49,6 +51,8 @@ class Taken:
         self._workshop = workshop
         self._state = state
         self._registry = registry
+        self._hearing = hearing
+        self._heard: dict[str, Heard] = {}
         self._sinks_for = sinks_for
         self._control_for = control_for
         self._approvals = approvals
@@ -111,6 +115,8 @@ class Taken:
             await self._leave_line(run_id)
             self._tasks.discard(task)
             self._controls.pop(run_id, None)
+            if (heard := self._heard.pop(run_id, None)) is not None:
+                heard.leave()
             self._stopped.discard(run_id)
             self._waited.discard(run_id)
         return {"v": 1, "result": result.to_json()}
@@ -122,6 +128,7 @@ class Taken:
         waits, order = await asyncio.to_thread(self._state.told, run_id)
         if waits:
             self._waited.add(run_id)
+        heard = self._heard[run_id] = await self._hearing.begin(run_id, again=bool(found or waits))
         if order is not None:
             self.abort(run_id, order.reason, by=order.by)
         try:
@@ -138,7 +145,7 @@ class Taken:
                     run_id,
                     journal,
                     control=control,
-                    sinks=self._sinks_for(run_id),
+                    sinks=[heard, *self._sinks_for(run_id)],
                     approvals=self._approvals,
                 )
         except TuvlError as error:
@@ -193,10 +200,12 @@ class Taken:
             await asyncio.to_thread(self._state.leave, result.run_id, owner=owner)
             raise LeftToOthers
         if result.status == "suspended":
-            await asyncio.to_thread(self._state.suspend, _wait_of(result, started), owner=owner)
+            if await asyncio.to_thread(self._state.suspend, _wait_of(result, started), owner=owner):
+                self._heard[result.run_id].end("suspended")
             raise LeftToOthers
         if result.run_id in self._waited or result.run_id in self._stopped:
             await asyncio.to_thread(self._state.over, result.run_id)
+        self._heard[result.run_id].end(result.status)
 
     async def _impossible(self, run_id: str, started: Started, type: str, message: str) -> RunResult:
         """Return the end of a run that cannot go on here, nor anywhere with the same files and settings."""

@@ -38,16 +38,17 @@ def closing_down(run_id: str) -> Problem:
 
 
 async def watching(services: Services, run_id: str, caller: Caller, *, last_id: str | None) -> Reader:
-    """Return the events of a run; of one that is over, or in another process, its end. Raises `Problem`."""
+    """Return the events of a run; where none are kept of it here, its end. Raises `Problem`."""
     services.streams.check_room()
     run = services.live.find(run_id, caller.principal)
     if run is not None:
         own = (run.principal.tenant, run.principal.id) == caller.key
         return run.log.reader(last_id=last_id, content=own or caller.has("agent:observe"))
     shown = await services.reading.run(run_id, caller.principal)
-    if services.durable.there and services.durable.has(run_id):
+    log = await services.durable.followed(run_id, str(shown["status"]))
+    if log is not None:
         own = (shown["tenant"], shown["principal"]) == caller.key
-        return services.durable.log_of(run_id).reader(last_id=last_id, content=own or caller.has("agent:observe"))
+        return log.reader(last_id=last_id, content=own or caller.has("agent:observe"))
     return OutsideReader(
         services.reading, run_id, caller.principal, clock=services.clock, closing=services.streams.closing
     )

@@ -15,6 +15,7 @@ from tuvl.hosting.requests import Answered, AnswerRefused, AnswerRequest, NoSuch
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.redaction import redact
+from tuvl.server.elsewhere import LOOK_S, Elsewhere
 from tuvl.server.event_log import EventLog
 from tuvl.server.problems import Problem, unknown_run
 from tuvl.server.reading import Reading
@@ -22,8 +23,8 @@ from tuvl.settings import Settings
 from tuvl.supervision.registry import RunRegistry
 from tuvl.values import JsonObject
 
-LOOK_S = 1.0
-"""Pause between two looks at runs that are watched here and go on elsewhere, in seconds."""
+UNASKED_S = 120.0
+"""Seconds after which a run that goes on elsewhere is followed no more, when nobody asks for it."""
 
 REMEMBERED = 400
 """Runs whose events can still be read."""
@@ -88,6 +89,7 @@ class DurableRuns:
         self._sinks = sinks
         self._host: Host | None = None
         self._stack = AsyncExitStack()
+        self._elsewhere: Elsewhere | None = None
         self._logs: OrderedDict[str, EventLog] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
         self.leaving = False
@@ -117,10 +119,12 @@ class DurableRuns:
                 self._settings,
                 concurrency=self._concurrency,
                 registry=self._registry,
-                sinks_for=lambda run_id: [self._begun(run_id), *self._sinks()],
+                sinks_for=lambda run_id: self._sinks(),
+                follower_for=self._begun,
             )
         )
-        self._spawn(self._look())
+        self._elsewhere = Elsewhere(self._host, self._registry.access)
+        self._spawn(self._look(self._elsewhere))
 
     async def drain(self, timeout_s: float) -> None:
         """Leave those that go on here to others, each after what it is doing."""
@@ -145,11 +149,6 @@ class DurableRuns:
         """Put a run on record, to be performed here or elsewhere; one with the same id is attached to."""
         run_id = await self.host.start(request)
         return DurableRun(self, run_id, request.workflow, request.principal, detached=detached)
-
-    def has(self, run_id: str) -> bool:
-        """Whether there are, or will be, events of a run in this process."""
-        log = self._logs.get(run_id)
-        return (log is not None and not log.ended) or run_id in self.host.running
 
     def watched(self, run_id: str, workflow: str, by: Principal) -> DurableRun:
         """Return a run for a client that watches it and may leave."""
@@ -203,18 +202,47 @@ class DurableRuns:
 
         self._spawn(abort())
 
-    def log_there_is(self, run_id: str) -> EventLog | None:
-        """Return the events of a run, when there are any here."""
-        return self._logs.get(run_id)
+    async def followed(self, run_id: str, status: str) -> EventLog | None:
+        """Return the events of a run that is on record with a status, in whatever process they happen.
+
+        `None` when nothing is known of them: it is no durable run, or none are kept of it.
+        """
+        if self._host is None or self._elsewhere is None:
+            return None
+        log = self._logs.get(run_id)
+        over = status not in {"queued", "running"}
+        if log is not None and (not log.ended or _status_of(log) == status or run_id in self._host.running):
+            log.asked_at = self._clock.monotonic()
+            return log
+        log = EventLog(run_id, clock=self._clock, everywhere=True)
+        try:
+            await Elsewhere(self._host, self._registry.access).look([log])
+            if not log.last_seq and (over or not await self._has(run_id)):
+                return None
+        except (TuvlError, Problem):
+            return None
+        known = self._logs.get(run_id)
+        if known is not None and not known.ended:
+            return known  # it was begun to be followed meanwhile
+        return self._remembered(log)
+
+    async def _has(self, run_id: str) -> bool:
+        try:
+            await self.host.state(run_id)
+        except UsageError:
+            return False
+        return True
 
     def log_of(self, run_id: str) -> EventLog:
         """Return the events of a run, those to come among them."""
         log = self._logs.get(run_id)
-        if log is None:
-            log = self._logs[run_id] = EventLog(run_id, clock=self._clock)
-            ended = [id for id, each in self._logs.items() if each.ended]
-            for id in ended[: max(0, len(ended) - REMEMBERED)]:
-                del self._logs[id]
+        return self._remembered(EventLog(run_id, clock=self._clock, everywhere=True)) if log is None else log
+
+    def _remembered(self, log: EventLog) -> EventLog:
+        self._logs[log.run_id] = log
+        ended = [id for id, each in self._logs.items() if each.ended]
+        for id in ended[: max(0, len(ended) - REMEMBERED)]:
+            del self._logs[id]
         return log
 
     def _begun(self, run_id: str) -> EventLog:
@@ -229,21 +257,22 @@ class DurableRuns:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _look(self) -> None:
-        """Give runs that go on elsewhere their terminal event here, once their record has it."""
+    async def _look(self, elsewhere: Elsewhere) -> None:
+        """Follow runs that go on in other processes, as long as somebody here asks for them."""
         while True:
             await asyncio.sleep(LOOK_S)
             here = set(self.host.running)
-            for run_id, log in list(self._logs.items()):
-                if not log.ended and run_id not in here:
-                    status = await self._status(run_id)
-                    if status is not None and run_id not in self.host.running:
-                        log.end(status)
+            others = [log for run_id, log in self._logs.items() if not log.ended and run_id not in here]
+            for log in others:
+                if self._clock.monotonic() - log.asked_at > UNASKED_S:
+                    del self._logs[log.run_id]
+            try:
+                await elsewhere.look([log for log in others if log.run_id in self._logs])
+            except (TuvlError, Problem) as error:
+                _log.warning("runs of other processes cannot be followed just now: %s", type(error).__name__)
 
-    async def _status(self, run_id: str) -> str | None:
-        """Return how a run ended; `None` while it goes on, and when that cannot be told."""
-        try:
-            document = await self.host.result(run_id)
-        except (TuvlError, Problem):
-            return None
-        return None if document is None else str(document["status"])
+
+def _status_of(log: EventLog) -> str | None:
+    """Return how a run ended, by its events."""
+    finished = log.following.finished
+    return None if finished is None else finished.status

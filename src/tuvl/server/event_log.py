@@ -25,15 +25,24 @@ CONTENT = frozenset({"text_delta"})
 
 TERMINAL = RunFinished.type
 
+_DIGITS = 12
+
+
+def seq_of(event: SentEvent) -> int:
+    """Return the number of an event in its run."""
+    seq = event.wire["seq"]
+    return seq if isinstance(seq, int) else 0
+
 
 class EventLog(InlineSink):
     """The log of one run in this process."""
 
-    def __init__(self, run_id: str, *, clock: Clock, size: int = KEPT) -> None:
-        self._run_id = run_id
+    def __init__(self, run_id: str, *, clock: Clock, size: int = KEPT, everywhere: bool = False) -> None:
+        """With `everywhere` the numbers of events mean the same in all processes: those of durable runs go on."""
+        self.run_id = run_id
         self._clock = clock
         self._entries: deque[SentEvent] = deque(maxlen=size)
-        self._epoch = secrets.token_hex(3)
+        self._epoch = None if everywhere else secrets.token_hex(3)
         """Tells this log from one of the same run in another process, whose numbers mean something else."""
         self._count = 0
         self._changed = asyncio.Event()
@@ -41,9 +50,13 @@ class EventLog(InlineSink):
         self.ended = False
         self.following = Following()
         """Where the run stands, by all of its events."""
+        self.asked_at = clock.monotonic()
+        """When somebody last wanted to know of them."""
 
     def accept(self, event: Event) -> None:
-        """Take an event."""
+        """Take an event; one that was taken before is none."""
+        if event.seq <= self.last_seq:
+            return
         self.last_seq = event.seq
         self.following.accept(event)
         self._add(to_wire(event))
@@ -54,7 +67,7 @@ class EventLog(InlineSink):
             self._add(
                 {
                     "type": TERMINAL,
-                    "run_id": self._run_id,
+                    "run_id": self.run_id,
                     "seq": self.last_seq + 1,
                     "at": self._clock.now().isoformat(),
                     "step_id": None,
@@ -70,7 +83,11 @@ class EventLog(InlineSink):
 
         Without `content` it gets no event that holds words of a model.
         """
-        return LogReader(self, self._number_of(last_id), content=content)
+        self.asked_at = self._clock.monotonic()
+        if self._epoch is not None:
+            return LogReader(self, self._number_of(last_id), content=content)
+        seen = int(last_id) if last_id and last_id.isdecimal() and len(last_id) < _DIGITS else 0
+        return LogReader(self, self._count_up_to(seen), content=content, seen=seen)
 
     def _add(self, wire: JsonObject) -> None:
         if self.ended:
@@ -83,12 +100,20 @@ class EventLog(InlineSink):
 
     def written(self, number: int, wire: JsonObject) -> SentEvent:
         """Return an event as it goes out."""
-        id, type = f"{self._epoch}-{number}", str(wire["type"])
+        type = str(wire["type"])
+        id = str(wire["seq"]) if self._epoch is None else f"{self._epoch}-{number}"
         return SentEvent(id, type, wire, f"id: {id}\nevent: {type}\ndata: {dump_json(wire)}\n\n")
 
     def _number_of(self, id: str | None) -> int:
         epoch, _, number = (id or "").partition("-")
-        return int(number) if epoch == self._epoch and number.isdecimal() and len(number) < 12 else 0
+        return int(number) if epoch == self._epoch and number.isdecimal() and len(number) < _DIGITS else 0
+
+    def _count_up_to(self, seq: int) -> int:
+        """Return how many events there were up to a number, of those that are kept."""
+        if not seq:
+            return 0
+        first = self._count - len(self._entries)
+        return first + sum(seq_of(event) <= seq for event in self._entries)
 
     def after(self, number: int) -> Sequence[tuple[int, SentEvent]]:
         """Return what is kept of the events behind that one, with their numbers."""
@@ -103,6 +128,7 @@ class EventLog(InlineSink):
 
     async def wait_changed(self, timeout_s: float) -> None:
         """Wait for another event, so many seconds at most."""
+        self.asked_at = self._clock.monotonic()
         try:
             async with asyncio.timeout(timeout_s):
                 await self._changed.wait()
@@ -113,9 +139,10 @@ class EventLog(InlineSink):
 class LogReader(Reader):
     """One client's place in a log."""
 
-    def __init__(self, log: EventLog, behind: int, *, content: bool) -> None:
+    def __init__(self, log: EventLog, behind: int, *, content: bool, seen: int = 0) -> None:
         self._log = log
         self._behind = behind
+        self._seen = seen
         self._content = content
         self._begun = False
 
@@ -128,7 +155,12 @@ class LogReader(Reader):
         # Who has had the terminal event before has nothing to wait for.
         self.ended = self._log.ended and not found
         taken = [self._taken(number, event) for number, event in found]
-        return [event for event in taken if self._content or event.type not in CONTENT]
+        return [event for event in taken if (self._content or event.type not in CONTENT) and self._is_news(event)]
+
+    def _is_news(self, event: SentEvent) -> bool:
+        """Tell whether a client that was connected to another process has not had an event there."""
+        seq = seq_of(event)
+        return seq > self._seen or (event.type == TERMINAL and seq != self._seen)
 
     def _taken(self, number: int, event: SentEvent) -> SentEvent:
         missed = number - self._behind - 1

@@ -20,7 +20,9 @@ from tuvl.events.types import (
     Iteration,
     ModelCallStarted,
     RunFinished,
+    RunResumed,
     RunStarted,
+    RunSuspended,
     StepFinished,
     StepStarted,
     ToolCallFinished,
@@ -178,6 +180,11 @@ class Following(InlineSink):
             case RunFinished():
                 self.finished, self.finished_at, self.paused = body, event.at, False
                 self._close(body.status)
+            case RunSuspended():
+                self.paused = False
+                self._close("suspended")
+            case RunResumed():
+                self._go_on()
             case Intervened():
                 self._intervened(body)
             case _:
@@ -219,6 +226,14 @@ class Following(InlineSink):
                 self.paused = False
             case "steer":
                 pass
+
+    def _go_on(self) -> None:
+        """Go on with what was in flight, in this or in another process: its beginning is not told again."""
+        self.paused = False
+        for step in self.steps.values():
+            step.tools.clear()
+            if step.state == "waiting" and not step.open:
+                step.state, step.open = "running", 1
 
     def _close(self, status: str) -> None:
         """Close what was in flight when the run ended: a suspended run waits there."""

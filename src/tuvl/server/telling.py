@@ -15,7 +15,9 @@ from tuvl.events.types import (
     ModelCallDelayed,
     ModelCallStarted,
     RunFinished,
+    RunResumed,
     RunStarted,
+    RunSuspended,
     StepFinished,
     StepStarted,
     StreamEnded,
@@ -46,6 +48,10 @@ def told(body: EventBody) -> Line | None:
     match body:
         case RunStarted():
             return Line(words="the run began")
+        case RunSuspended():
+            return Line(words="the run waited for a person", look="person")
+        case RunResumed():
+            return Line(words="the run goes on from its record")
         case StepStarted():
             return Line(words=f"began ({body.kind})")
         case StepFinished():

@@ -1,4 +1,4 @@
-"""Gathers what is known of a run: its record, its events in this process, who has it, and what bounds it."""
+"""Gathers what is known of a run: its record, its events in whatever process, who has it, and what bounds it."""
 
 import asyncio
 
@@ -49,7 +49,7 @@ class Gathering:
             run_id=run_id,
             workflow=workflow,
             row=row,
-            following=self._following(run_id, row, caller),
+            following=await self._following(run_id, row, caller),
             live=info is not None and info.alive,
             paused=info is not None and info.paused,
             bounds=graph.bounds if graph is not None else NO_BOUNDS,
@@ -57,13 +57,8 @@ class Gathering:
         )
         return known, graph
 
-    def _following(self, run_id: str, row: JsonObject, caller: Caller) -> Following | None:
+    async def _following(self, run_id: str, row: JsonObject, caller: Caller) -> Following | None:
         services = self._services
         live = services.live.find(run_id, caller.principal)
-        log = live.log if live is not None else services.durable.log_there_is(run_id)
-        if log is None or log.following.last_seq < 0:
-            return None
-        finished = log.following.finished
-        if finished is not None and finished.status == "suspended" != row["status"]:
-            return None  # it waited for somebody here, and goes on elsewhere
-        return log.following
+        log = live.log if live is not None else await services.durable.followed(run_id, str(row["status"]))
+        return None if log is None or log.following.last_seq < 0 else log.following

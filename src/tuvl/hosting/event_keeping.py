@@ -1,0 +1,213 @@
+"""Keeps the events of the runs that a process performs, so that whoever watches from another process gets them.
+
+Events of all runs are gathered and written by one statement. The database may be slow, or away: events wait up to a
+number, and are dropped and counted beyond it; no run ever waits for them.
+"""
+
+import asyncio
+import contextlib
+import contextvars
+import json
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import field, replace
+
+from tuvl.data.event_store import EventPiece
+from tuvl.data.reaching import BUSY, UNREACHABLE
+from tuvl.data.run_records import StoreAccess
+from tuvl.dataclass import dataclass
+from tuvl.errors import StepError, TuvlError
+from tuvl.events.serialize import from_wire, to_wire
+from tuvl.events.types import Event, RunFinished
+from tuvl.values import JsonObject
+
+GATHER_S = 0.4
+"""How long events wait for others, in seconds."""
+
+LAST_S = 0.1
+"""The same for the last ones of a run."""
+
+AGAIN_S = 1.0
+"""Seconds before a database is asked again that could not keep events."""
+
+ANSWER_S = 10.0
+"""Seconds after which a statement is given up."""
+
+CLOSE_S = 2.0
+"""How long a process that ends waits for the last events to be kept, in seconds."""
+
+MOST_WAITING = 20_000
+"""Events of all runs that wait to be written; those that come beyond it are dropped."""
+
+MOST_KEPT = 2000
+"""Events of one run that are kept, about: the oldest ones are forgotten."""
+
+_SPARE = 500
+"""Events beyond `MOST_KEPT` after which the oldest are forgotten, so that it is not done each time."""
+
+_AWAY = frozenset({BUSY, UNREACHABLE})
+
+_log = logging.getLogger("tuvl.hosting")
+
+
+@dataclass(slots=True, kw_only=True)
+class KeptRun:
+    """What of one run waits to be kept."""
+
+    run_id: str
+    waiting: list[Event] = field(default_factory=list)
+    dropped: int = 0
+    """Events that came when too many waited."""
+
+
+class EventKeeper:
+    """Gathers events and writes them. It belongs to one event loop."""
+
+    def __init__(self, access: StoreAccess) -> None:
+        self._access = access
+        self._runs: dict[str, KeptRun] = {}
+        self._count = 0
+        self._task: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
+        self._writing = asyncio.Lock()
+        self._complained = False
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, access: StoreAccess) -> AsyncIterator["EventKeeper"]:
+        """Keep events while the block runs, and write what is left at its end."""
+        keeper = cls(access)
+        try:
+            yield keeper
+        finally:
+            await keeper._close()
+
+    def add(self, run: KeptRun, event: Event) -> None:
+        """Take an event, to be written soon; returns at once."""
+        if self._count >= MOST_WAITING and not isinstance(event.body, RunFinished):
+            run.dropped += 1
+            return
+        self._count += 1
+        if not run.waiting:
+            self._runs[run.run_id] = run
+        run.waiting.append(event)
+        if self._task is None or self._task.done():
+            # In no run's context: it writes for all of them.
+            self._task = asyncio.create_task(self._work(), name="tuvl-events", context=contextvars.Context())
+
+    def hurry(self) -> None:
+        """Write soon: a run has ended, or leaves."""
+        self._hurry.set()
+
+    async def kept(self, run_id: str) -> Sequence[JsonObject]:
+        """Return the events of a run that are kept, those that still wait here among them; none when that fails."""
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                if run_id in self._runs:
+                    await self._write()
+                return (await self._access.store.events.after({run_id: 0})).get(run_id, ())
+        except (TuvlError, TimeoutError) as error:
+            _log.warning("the events of run %r cannot be read: %s", run_id, type(error).__name__)
+            return ()
+
+    async def _work(self) -> None:
+        while self._runs:
+            await self._gathered()
+            try:
+                async with asyncio.timeout(ANSWER_S):
+                    await self._write()
+            except (TuvlError, TimeoutError) as error:
+                if not self._complained:
+                    _log.warning("events of runs cannot be kept just now: %s", type(error).__name__)
+                self._complained = True
+                await asyncio.sleep(AGAIN_S)
+            else:
+                self._complained = False
+
+    async def _gathered(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GATHER_S):
+                await self._hurry.wait()
+                await asyncio.sleep(LAST_S)
+        self._hurry.clear()
+
+    async def _write(self) -> None:
+        """Write what waits; raises what the store raises, and then it still waits."""
+        async with self._writing:
+            taken = {run_id: list(run.waiting) for run_id, run in self._runs.items()}
+            if not taken:
+                return
+            pieces = [_piece(run_id, events) for run_id, events in taken.items()]
+            kept = await self._keep(pieces)
+            for run_id, events in taken.items():
+                run = self._runs[run_id]
+                del run.waiting[: len(events)]
+                self._count -= len(events)
+                if not run.waiting:
+                    del self._runs[run_id]
+            others = {run_id: events for run_id, events in taken.items() if run_id not in kept}
+            if others:
+                await self._keep_behind(others)
+            for run_id, events in taken.items():
+                if _is_long(events):
+                    await self._access.store.events.forget(run_id, up_to=events[-1].seq - MOST_KEPT)
+
+    async def _keep(self, pieces: Sequence[EventPiece]) -> set[str]:
+        try:
+            return await self._access.store.events.keep(pieces)
+        except StepError as error:
+            if error.type in _AWAY:
+                raise
+        kept: set[str] = set()
+        for piece in pieces:  # one run that was deleted meanwhile must not take the others along
+            try:
+                kept |= await self._access.store.events.keep([piece])
+            except StepError as error:
+                if error.type in _AWAY:
+                    raise
+                kept.add(piece.run_id)
+                _log.info("events of run %r are not kept: %s", piece.run_id, error.type)
+        return kept
+
+    async def _keep_behind(self, taken: dict[str, list[Event]]) -> None:
+        """Keep what is news to the store: another process has told the same, or this one without learning of it."""
+        there = await self._access.store.events.after(dict.fromkeys(taken, 0))
+        pieces = []
+        for run_id, events in taken.items():
+            news = _behind(events, there.get(run_id, []))
+            if news:
+                pieces.append(_piece(run_id, news))
+        if pieces:
+            await self._access.store.events.keep(pieces)
+
+    async def _close(self) -> None:
+        with contextlib.suppress(TuvlError, TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await self._write()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+
+def _is_long(events: Sequence[Event]) -> bool:
+    """Tell whether it is time to forget the oldest events of the run that these were added to."""
+    before, last = events[0].seq - 1, events[-1].seq
+    return last > MOST_KEPT and before // _SPARE != last // _SPARE
+
+
+def _piece(run_id: str, events: Sequence[Event]) -> EventPiece:
+    text = json.dumps([to_wire(event) for event in events], separators=(",", ":"))
+    return EventPiece(run_id=run_id, first_seq=events[0].seq, last_seq=events[-1].seq, events=text)
+
+
+def _behind(events: Sequence[Event], there: Sequence[JsonObject]) -> list[Event]:
+    last = None if not there else from_wire(there[-1])
+    if last is None:
+        return []
+    news = [event for event in events if event.seq > last.seq]
+    end = events[-1]
+    if not news and isinstance(end.body, RunFinished) and not isinstance(last.body, RunFinished):
+        # Whatever else was told of the run by whoever had it before: that it has ended is to be told.
+        return [replace(end, seq=last.seq + 1)]
+    return news
