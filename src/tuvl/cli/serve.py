@@ -122,7 +122,7 @@ async def _serve(options: ServeOptions, project: ProjectIndex, settings: Setting
     for rpc in beside:
         _say(f"serving gRPC at {rpc.address}")
     if not services.durable.there:
-        _say("no run is durable here: pip install 'tuvl[durable]'")
+        _say("no run is durable here, and no schedule starts one: pip install 'tuvl[durable]'")
     if not has_tokens:
         _say("there is no token yet, so nobody gets in; `tuvl token create` makes one")
     settle_heap()
