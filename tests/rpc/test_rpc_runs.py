@@ -14,8 +14,9 @@ from grpc_health.v1 import health_pb2
 import tuvl.rpc
 from tests.rpc.rpc_support import SERVICE, Client, calling, refused
 from tests.server.server_support import QUESTION, events_of, opened, reached, shop
+from tuvl.events.types import Event, StepStarted
 from tuvl.rpc import runs_pb2 as pb
-from tuvl.rpc.door import Outlet, address_of
+from tuvl.rpc.door import address_of
 from tuvl.rpc.runs_service import runs_handlers
 from tuvl.rpc.statuses import CODES, refusal_of
 from tuvl.server.problems import Problem
@@ -321,13 +322,47 @@ async def test_a_mistake_of_ours_tells_nothing_of_itself(tmp_path, monkeypatch, 
         assert "RuntimeError" in caplog.text
 
 
-async def test_a_client_that_reads_nothing_for_too_long_is_let_go():
-    class Stuck:
-        async def write(self, data: bytes) -> None:
-            await asyncio.Event().wait()
+async def test_a_client_that_reads_nothing_for_too_long_is_let_go(tmp_path):
+    async with calling(shop(tmp_path), client_patience_s=0.05) as rpc:
+        client = await rpc.client()
+        run = await client.Start(gated("unread", detached=True, durable=False))
+        await reached("unread")
+        call = client.Watch(pb.WatchRequest(run_id=run.run_id))
+        await call.read()
+        log, number = rpc.services.live._running[run.run_id].log, 100
+        async with asyncio.timeout(20):
+            while rpc.services.streams.open:
+                # More than fits into what lies between the two.
+                number += 1
+                body = StepStarted(kind="Functional")
+                log.accept(Event(run_id=run.run_id, seq=number, at=log._clock.now(), step_id="s" * 2000, body=body))
+                await asyncio.sleep(0)
+        async with refused(StatusCode.DEADLINE_EXCEEDED, "too-slow"):
+            async for _ in _left_of(call):
+                pass
+        opened("unread")
 
-    with pytest.raises(Problem, match="does not read"):
-        await Outlet(Stuck(), 0.01).send(pb.Event())
+
+async def test_a_call_without_its_message_is_let_go_and_nothing_is_read_for_a_stranger(tmp_path):
+    async with calling(shop(tmp_path), body_timeout_s=0.05) as rpc:
+        client, stranger = await rpc.client(), rpc.anyone()
+        for path in ("/tuvl.v1.Runs/Start", "/grpc.health.v1.Health/Check"):
+            async with refused(StatusCode.DEADLINE_EXCEEDED, "too-slow"):
+                await client.channel.stream_unary(path)(_never(), metadata=client.metadata)
+            async with refused(StatusCode.INVALID_ARGUMENT, "unreadable"):
+                await client.channel.stream_unary(path)(_nothing(), metadata=client.metadata)
+        async with refused(StatusCode.UNAUTHENTICATED):
+            await stranger.channel.stream_unary("/tuvl.v1.Runs/Start")(_never())
+
+
+async def _never():
+    await asyncio.Event().wait()
+    yield b""
+
+
+async def _nothing():
+    for data in ():
+        yield data
 
 
 @pytest.mark.parametrize(

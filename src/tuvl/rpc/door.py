@@ -41,7 +41,11 @@ class Outlet:
 
 
 class Door:
-    """Makes the handlers of one service."""
+    """Makes the handlers of one service.
+
+    A call is taken up before its message is there, as if it had several: nothing is read for whoever does not get in,
+    and nobody keeps a call open by sending nothing.
+    """
 
     def __init__(self, services: Services, service: str) -> None:
         self._services = services
@@ -52,13 +56,13 @@ class Door:
     ) -> Handler:
         """Return what answers a call with one message."""
 
-        async def answer(data: bytes, context: Context) -> bytes:
+        async def answer(_: object, context: Context) -> bytes:
             async def whole(caller: Caller) -> bytes:
-                return (await act(_read(form, data), caller)).SerializeToString()
+                return (await act(await self._read(form, context), caller)).SerializeToString()
 
             return await self._pass(name, scope, context, whole)
 
-        return grpc.unary_unary_rpc_method_handler(answer)
+        return grpc.stream_unary_rpc_method_handler(answer)
 
     def stream(
         self, name: str, scope: str, form: type[Asked], act: Callable[[Asked, Caller, Outlet], Awaitable[None]]
@@ -66,13 +70,13 @@ class Door:
         """Return what answers a call with as many messages as there are."""
         patience_s = self._services.options.client_patience_s
 
-        async def answer(data: bytes, context: Context) -> None:
+        async def answer(_: object, context: Context) -> None:
             async def whole(caller: Caller) -> None:
-                await act(_read(form, data), caller, Outlet(context, patience_s))
+                await act(await self._read(form, context), caller, Outlet(context, patience_s))
 
             await self._pass(name, scope, context, whole)
 
-        return grpc.unary_stream_rpc_method_handler(answer)
+        return grpc.stream_stream_rpc_method_handler(answer)
 
     async def _pass(
         self, name: str, scope: str, context: Context, act: Callable[[Caller], Awaitable[Answer]]
@@ -89,6 +93,9 @@ class Door:
             await context.abort(code, refusal.details, refusal.trailing)
         finally:
             self._count(name, code, self._services.clock.monotonic() - begun)
+
+    async def _read(self, form: type[Asked], context: Context) -> Asked:
+        return read(form, await received(context, self._services.options.body_timeout_s))
 
     async def _enter(self, scope: str, context: Context) -> Caller:
         metadata = context.invocation_metadata() or ()
@@ -109,7 +116,20 @@ def address_of(peer: str) -> str:
     return rest.rpartition(":")[0].strip("[]") if kind in {"ipv4", "ipv6"} else ""
 
 
-def _read(form: type[Asked], data: bytes) -> Asked:
+async def received(context: Context, timeout_s: float) -> bytes:
+    """Wait for the message of a call, so many seconds at most; raises `Problem`."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            data: object = await context.read()
+    except TimeoutError:
+        raise Problem(408, "too-slow", "the message did not arrive in time") from None
+    if not isinstance(data, bytes):
+        raise Problem(400, "unreadable", "the call has no message")
+    return data
+
+
+def read(form: type[Asked], data: bytes) -> Asked:
+    """Read a message; raises `Problem` for what is none of its form."""
     message = form()
     try:
         message.ParseFromString(data)

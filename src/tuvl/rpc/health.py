@@ -4,10 +4,10 @@ It needs no token. `Watch` is not offered: it would let anybody keep calls open.
 """
 
 import grpc
-from google.protobuf.message import DecodeError
 from grpc_health.v1 import health_pb2
 
-from tuvl.rpc.door import Context
+from tuvl.rpc.door import Context, read, received
+from tuvl.rpc.statuses import refusal_of
 from tuvl.server.problems import Problem
 from tuvl.server.services import Services
 
@@ -17,11 +17,13 @@ SERVICE = "grpc.health.v1.Health"
 def health_service(services: Services, served: str) -> grpc.GenericRpcHandler:
     """Return the service; `served` is the name of the one that it tells about, besides the whole server."""
 
-    async def check(data: bytes, context: Context) -> bytes:
+    async def check(_: object, context: Context) -> bytes:
         try:
-            asked = health_pb2.HealthCheckRequest.FromString(data)
-        except DecodeError:
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the message cannot be read")
+            data = await received(context, services.options.body_timeout_s)
+            asked = read(health_pb2.HealthCheckRequest, data)
+        except Problem as problem:
+            refusal = refusal_of(problem)
+            await context.abort(refusal.code, refusal.details, refusal.trailing)
         if asked.service not in {"", served}:
             await context.abort(grpc.StatusCode.NOT_FOUND, "there is no such service")
         try:
@@ -30,4 +32,4 @@ def health_service(services: Services, served: str) -> grpc.GenericRpcHandler:
             return health_pb2.HealthCheckResponse(status="NOT_SERVING").SerializeToString()
         return health_pb2.HealthCheckResponse(status="SERVING").SerializeToString()
 
-    return grpc.method_handlers_generic_handler(SERVICE, {"Check": grpc.unary_unary_rpc_method_handler(check)})
+    return grpc.method_handlers_generic_handler(SERVICE, {"Check": grpc.stream_unary_rpc_method_handler(check)})
