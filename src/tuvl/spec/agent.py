@@ -77,7 +77,7 @@ class ToolEntry(Contract):
     description: str | None = None
     """What the model reads of it; default the step's own description."""
     parameters: Tree | None = None
-    """JSON Schema (2020-12) of the arguments; else derived from what a call or `ModelOp` takes, any object for others."""
+    """JSON Schema (2020-12) of the arguments; derived from what a call or `ModelOp` takes, else any object."""
     writes_context: bool = False
     """Whether what the call changed goes into the context of the run."""
     timeout_s: Seconds | None = None
