@@ -18,7 +18,7 @@ from referencing import Registry, Resource
 
 import tuvl
 from tests.cli.cli_support import write
-from tests.shipping.shipping_support import NEEDED, price_desk, release_of
+from tests.shipping.shipping_support import NEEDED, PRICE, price_desk, release_of
 from tuvl.shipping.assemble import release_files
 from tuvl.shipping.gates import Gate
 from tuvl.shipping.kubernetes import cron_of_kubernetes
@@ -184,6 +184,18 @@ def test_workflow_with_a_schedule_is_a_cron_job_of_bounded_runs(files: dict[str,
     assert spec["suspend"] is False
     assert spec["jobTemplate"]["spec"]["activeDeadlineSeconds"] == 60 + 60
     assert spec["jobTemplate"]["spec"]["backoffLimit"] == 0
+
+
+def test_a_cron_job_has_the_time_zone_and_the_input_of_its_schedule(tmp_path: Path) -> None:
+    trigger = '{ schedule: "30 6 * * *", timezone: Europe/Berlin, input: { items: [4] } }'
+    scheduled = PRICE.replace("  limits:", f"  trigger: {trigger}\n  limits:")
+    written = release_files(release_of(write(tmp_path, {**NEEDED, "workflows/price.yaml": scheduled})))
+    found = manifests(written["kubernetes.yaml"].decode())
+    jobs = [one for one in found if one["kind"] == "CronJob"]
+    (spec,) = [one["spec"] for one in jobs if "price-order" in one["metadata"]["name"]]
+    assert (spec["schedule"], spec["timeZone"], spec["suspend"]) == ("30 6 * * *", "Europe/Berlin", False)
+    (config,) = [one for one in found if one["kind"] == "ConfigMap"]
+    assert json.loads(config["data"]["price_order.json"]) == {"items": [4]}
 
 
 def test_workflow_that_wants_an_input_waits_for_one(files: dict[str, str]) -> None:

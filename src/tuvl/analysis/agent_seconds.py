@@ -32,6 +32,7 @@ def agent_seconds(
     judge = _repeated(scope.measure.attempts(ATTEMPTS), scope.waits.judge_s, BACKOFF_S)
     call = _repeated(attempts, fields.timeout_s, fields.max_backoff_s)
     fixed = fields.iterations * (call + of_answer * judge) + (of_input + looks) * judge
+    fixed += fields.model.waits_s(fields.iterations * attempts)
     seconds = exactly(fixed, *_set_by(fields))
     if fields.autonomous:
         compacted = fields.iterations * 3 * call if isinstance(step.agent.get("compaction"), dict) else 0

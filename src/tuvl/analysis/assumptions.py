@@ -98,6 +98,8 @@ def _time(
     workflow: WorkflowView, agents: list[StepView], project: Surroundings, waits: Waits, lookup: Lookup
 ) -> Iterator[str]:
     yield "seconds are those of calls, tools and waits; the work of the engine itself is not in them"
+    if any(agent_fields(agent, project, lookup).model.rate is not None for agent in agents):
+        yield "no other run calls a model with a `rate_limit` meanwhile; that of judges and summaries is left out"
     if any(agent.mode == "autonomous" for agent in agents):
         yield f"a tool without a timeout of its own may take {waits.tool_s:g} s (TUVL_AGENT_TOOL_TIMEOUT_S)"
     limited = run_bounds(workflow, project).timeout_s is not None

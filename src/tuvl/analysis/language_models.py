@@ -54,6 +54,15 @@ class ModelFacts:
     timeout_s: float = DEFAULT_TIMEOUT_S
     preset_timeout_s: float | None = None
     price_source: str = ""
+    rate: tuple[int, float] | None = None
+    """Most calls in so many seconds."""
+
+    def waits_s(self, calls: int) -> float:
+        """Seconds that so many calls wait at most for the rate limit, where no other run calls the model."""
+        if self.rate is None:
+            return 0.0
+        most, per_s = self.rate
+        return -(-calls // most) * per_s
 
     @property
     def priced(self) -> bool:
@@ -128,6 +137,10 @@ def _declared(facts: ModelFacts, spec: Mapping[str, Any]) -> ModelFacts:
     facts = _with_price(facts, mapping(spec.get("price")))
     facts = _with_caps(facts, whole(spec.get("max_tokens")), sent_settings(mapping(spec.get("extra"))))
     window, timeout = whole(spec.get("context_window")), positive(spec.get("timeout"))
+    limit = mapping(spec.get("rate_limit"))
+    most, per_s = whole(limit.get("calls")), positive(limit.get("per_seconds"))
+    if most is not None and per_s is not None:
+        facts = replace(facts, rate=(most, per_s))
     if window is not None:
         facts = replace(facts, window=window, window_field=f"context_window of model {facts.name!r}")
     return facts if timeout is None else replace(facts, timeout_s=timeout, preset_timeout_s=timeout)

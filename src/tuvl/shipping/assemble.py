@@ -82,12 +82,15 @@ def _version(given: object, contents: Contents) -> str:
 def _facts(document: Document) -> WorkflowFacts:
     view = WorkflowView(mapping(document.data))
     schema, timeout = view.spec.get("input"), mapping(view.spec.get("limits")).get("timeout_s")
+    trigger = mapping(view.spec.get("trigger"))
+    given = dict(mapping(trigger.get("input")))
     return WorkflowFacts(
         name=view.name,
-        schedule=text(mapping(view.spec.get("trigger")).get("schedule")),
+        schedule=text(trigger.get("schedule")),
+        timezone=text(trigger.get("timezone")) or "Etc/UTC",
         timeout_s=float(timeout) if isinstance(timeout, int | float) else None,
-        example=example_input(schema),
-        needs_input=isinstance(schema, dict) and not ValueSchema(schema).is_valid({}),
+        example=given or example_input(schema),
+        needs_input=isinstance(schema, dict) and not ValueSchema(schema).is_valid(given),
     )
 
 

@@ -103,7 +103,7 @@ def _cron_job(release: Release, workflow: WorkflowFacts) -> JsonObject:
         "metadata": _meta(release, dns_label(_app(release), workflow.name)),
         "spec": {
             "schedule": cron_of_kubernetes(workflow.schedule or ""),
-            "timeZone": "Etc/UTC",
+            "timeZone": workflow.timezone,
             "suspend": workflow.needs_input,
             # A run that takes longer than its interval is not run twice at once.
             "concurrencyPolicy": "Forbid",

@@ -27,6 +27,8 @@ class WorkflowFacts:
     name: str
     schedule: str | None
     """Its cron expression, when it has one."""
+    timezone: str
+    """Time zone of that."""
     timeout_s: float | None
     example: JsonObject | None
     """The least input that it takes; `None` when none could be made up."""
