@@ -140,7 +140,7 @@ class Engine:
         )
         fanout = Fanout(sinks)
         run_id, principal = run_id or uuid4().hex, principal or Principal()
-        data = RunData(self._data)
+        data = RunData(self._data, durable=journal is not None)
         records = self._records(plan, run_id, principal, data)
         if not rehearses and (on_record or journal is not None):
             await records.open(again=journal is not None and journal.begun)

@@ -25,12 +25,18 @@ from tuvl.spec.data import Pooling
 WRITES = "tuvl_writes"
 """Execution option of a connection whose transaction will write."""
 
+DURABLE = "tuvl_durable"
+"""Execution option of a connection whose writes a durable record will hold for done: no loss of power may take them."""
+
 BUSY_TIMEOUT_S = 30.0
 """How long a SQLite transaction waits for another one that writes, in seconds."""
 
 DECIMAL_KEY = "tuvl_decimal_key"
 """SQL function that makes SQLite compare decimals exactly."""
 
+
+_SYNCHRONOUS = "tuvl_synchronous"
+"""What a connection is set to, in its notes."""
 
 LAST_WORDS_S = 1.0
 """How long the threads of connections that are closed may take to end, in seconds."""
@@ -113,7 +119,12 @@ def _connect_sqlite(engine: AsyncEngine, url: URL, reached: Reached) -> None:
 
     @event.listens_for(engine.sync_engine, "begin")
     def on_begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get(WRITES, False)
+        options = connection.get_execution_options()
+        writes = options.get(WRITES, False)
+        wanted = "FULL" if options.get(DURABLE, False) else "NORMAL"
+        if own and writes and connection.info.get(_SYNCHRONOUS, "NORMAL") != wanted:
+            connection.exec_driver_sql(f"PRAGMA synchronous={wanted}")  # says nothing inside of a transaction
+            connection.info[_SYNCHRONOUS] = wanted
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 

@@ -56,8 +56,9 @@ class DataAccess:
 class RunData:
     """The database work of one run; opens the transaction of each step."""
 
-    def __init__(self, access: DataAccess) -> None:
+    def __init__(self, access: DataAccess, *, durable: bool = False) -> None:
         self.access = access
+        self.durable = durable
         self.secure = SecureValues()
         """What secure fields were given in this run."""
 
@@ -106,7 +107,7 @@ class StepData:
         if session is None:
             from tuvl.data.step_session import open_session  # see the module's docstring
 
-            session = open_session(self._run.access.databases.open(source), writes=writes)
+            session = open_session(self._run.access.databases.open(source), writes=writes, durable=self._run.durable)
             self._sessions[source.name] = session
         return session
 

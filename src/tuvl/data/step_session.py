@@ -7,7 +7,7 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from sqlalchemy import Executable, Result, ScalarResult
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from tuvl.data.engines import WRITES
+from tuvl.data.engines import DURABLE, WRITES
 
 Answer = TypeVar("Answer")
 
@@ -62,10 +62,14 @@ class StepSession(AsyncSession):
             self._calls.discard(call)
 
 
-def open_session(engine: AsyncEngine, *, writes: bool) -> StepSession:
-    """Return a session; `writes` takes SQLite's one write lock at the first statement, not in the middle."""
+def open_session(engine: AsyncEngine, *, writes: bool, durable: bool = False) -> StepSession:
+    """Return a session; `writes` takes SQLite's one write lock at the first statement, not in the middle.
+
+    In a `durable` run a commit returns when it is on the disk.
+    """
     # A session that is closed stays closed: code that outlives its step has no business in the database.
-    return StepSession(engine.execution_options(**{WRITES: writes}), expire_on_commit=False, close_resets_only=False)
+    bound = engine.execution_options(**{WRITES: writes, DURABLE: durable})
+    return StepSession(bound, expire_on_commit=False, close_resets_only=False)
 
 
 class BlockingSession:
