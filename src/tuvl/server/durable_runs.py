@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 
 from tuvl.clock import Clock
+from tuvl.engine.admission import MayNotStart
 from tuvl.errors import TuvlError, UsageError
 from tuvl.events.sink import Sink
 from tuvl.hosting.host import Host
@@ -182,10 +183,12 @@ class DurableRuns:
         self._begun(run_id)
 
     async def fork(self, run_id: str, at: str, by: Principal) -> str:
-        """Start a run with the record of another one up to a step, and return its id; raises `Problem`."""
+        """Start a run of somebody's with the record of another one up to a step; returns its id, raises `Problem`."""
         await self._reading.run(run_id, by)
         try:
-            return await self.host.fork(run_id, at)
+            return await self.host.fork(run_id, at, by)
+        except MayNotStart as error:
+            raise Problem(403, "right-missing", str(error)) from None
         except NoSuchRun:
             raise unknown_run(run_id) from None
 
@@ -259,6 +262,7 @@ class DurableRuns:
 
     async def _look(self, elsewhere: Elsewhere) -> None:
         """Follow runs that go on in other processes, as long as somebody here asks for them."""
+        complained = False
         while True:
             await asyncio.sleep(LOOK_S)
             here = set(self.host.running)
@@ -268,8 +272,11 @@ class DurableRuns:
                     del self._logs[log.run_id]
             try:
                 await elsewhere.look([log for log in others if log.run_id in self._logs])
+                complained = False
             except (TuvlError, Problem) as error:
-                _log.warning("runs of other processes cannot be followed just now: %s", type(error).__name__)
+                if not complained:
+                    _log.warning("runs of other processes cannot be followed just now: %s", type(error).__name__)
+                complained = True
 
 
 def _status_of(log: EventLog) -> str | None:
