@@ -1,6 +1,7 @@
 """Sessions of browsers: a token makes one, a revoked token ends it, and no other page can act in it."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import httpx
@@ -11,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from tests.server.server_support import problem, serving, shop
 from tuvl.clock import SystemClock
 from tuvl.server.browser_session import BrowserSessions
+from tuvl.server.ended_sessions import EndedSessions
 from tuvl.server.options import ServerOptions
 from tuvl.server.problems import install
 from tuvl.server.tokens import id_of
@@ -112,10 +114,7 @@ async def test_a_session_ends_with_its_token_and_with_a_change_of_its_cookie(tmp
 
 async def test_sessions_of_one_secret_go_on_in_another_process_and_others_do_not(tmp_path):
     async with serving(shop(tmp_path)) as server:
-        made = [
-            BrowserSessions(server.services.authenticator, ServerOptions(), secret=secret, clock=SystemClock())
-            for secret in ("s" * 32, "s" * 32, "t" * 32, None, None)
-        ]
+        made = [sessions_of(server, secret) for secret in ("s" * 32, "s" * 32, "t" * 32, None, None)]
         caller = await server.services.authenticator.of_token(await server.token())
         assert caller is not None
         answer = Response()
@@ -126,6 +125,32 @@ async def test_sessions_of_one_secret_go_on_in_another_process_and_others_do_not
             async with browser(page_of(server, sessions), **{name: value}) as page:
                 statuses.append((await page.get("/who")).status_code)
         assert statuses == [200, 200, 401, 401, 401]
+
+
+def sessions_of(server, secret: str | None) -> BrowserSessions:
+    """Sessions as another process on the same store has them."""
+    ended = EndedSessions(server.services.registry.access, clock=SystemClock())
+    authenticator = server.services.authenticator
+    return BrowserSessions(authenticator, ServerOptions(), ended=ended, secret=secret, clock=SystemClock())
+
+
+async def test_signing_out_ends_the_session_so_that_a_copy_of_its_cookie_opens_nothing_in_any_process(tmp_path):
+    project = shop(tmp_path)
+    async with serving(project, settings=replace(project.settings, server_secret="s" * 32)) as server:
+        token = await server.token()
+        name, value = cookie_of(await signed_in(server, token))
+        other = cookie_of(await signed_in(server, token))[1]
+        copy = server.anyone(Cookie=f"{name}={value}")
+        async with browser(page_of(server, sessions_of(server, "s" * 32)), **{name: value}) as page:
+            csrf = (await page.get("/who")).text.split()[1]
+        assert (await copy.get("/runs")).status_code == 200
+        assert (await copy.post("/logout", data={"csrf": csrf}, headers=SAME)).status_code == 303
+        assert (await copy.get("/runs")).headers["location"].startswith("/login")
+        async with browser(page_of(server, sessions_of(server, "s" * 32)), **{name: value}) as page:
+            problem(await page.get("/who"), 401, "signed-out")
+            problem(await page.post("/do", headers={**SAME, "X-CSRF-Token": csrf}), 401, "signed-out")
+        assert (await server.anyone(Cookie=f"{name}={other}").get("/runs")).status_code == 200, "it is another session"
+        assert (await copy.post("/logout", data={"csrf": csrf}, headers=SAME)).status_code == 303
 
 
 async def test_what_changes_something_must_come_from_a_page_of_the_same_session(tmp_path):

@@ -1,4 +1,4 @@
-"""The part of the store of runs that the server needs: API tokens, and keys under which runs were started."""
+"""The part of the store of runs that the server needs: API tokens, keys of starts, and sessions that are over."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tuvl.data.access_rows import StartKey, TokenRow
-from tuvl.data.access_tables import start_keys, tokens
+from tuvl.data.access_tables import ended_sessions, start_keys, tokens
 from tuvl.principal import Principal
 
 Transaction: TypeAlias = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
@@ -21,7 +21,7 @@ KEPT = timedelta(hours=24)
 
 
 class AccessStore:
-    """API tokens and start keys. Every method raises `StepError` when the store cannot be reached."""
+    """API tokens, start keys, ended sessions. Every method raises `StepError` when the store cannot be reached."""
 
     def __init__(self, transaction: Transaction, rows: Reading, dialect: str) -> None:
         self._transaction = transaction
@@ -73,6 +73,20 @@ class AccessStore:
         """Keep when a token was used."""
         async with self._transaction() as connection:
             await connection.execute(update(tokens).where(tokens.c.id == id).values(used_at=at))
+
+    # ---- sessions of browsers ------------------------------------------------------------------------------------
+
+    async def end_session(self, id: str, *, until: datetime, at: datetime) -> None:
+        """Keep that a session is over, as long as its cookie would open anything; said twice, it is once."""
+        added = postgresql.insert(ended_sessions) if self._postgres else sqlite.insert(ended_sessions)
+        async with self._transaction() as connection:
+            await connection.execute(delete(ended_sessions).where(ended_sessions.c.until < at))
+            await connection.execute(added.values({"id": id, "until": until}).on_conflict_do_nothing())
+
+    async def has_ended(self, id: str) -> bool:
+        """Tell whether a session was ended before its time."""
+        query = select(ended_sessions.c.id).where(ended_sessions.c.id == id)
+        return bool(await self._rows(cast(Select[tuple[object, ...]], query)))
 
     # ---- keys of starts ------------------------------------------------------------------------------------------
 

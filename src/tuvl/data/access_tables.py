@@ -1,4 +1,4 @@
-"""Tables of the store of runs for the server: API tokens, and keys under which runs were started.
+"""Tables of the store of runs for the server: API tokens, keys under which runs were started, sessions that are over.
 
 Like those of control they refer to no other, so that a store without them simply gets them.
 """
@@ -36,6 +36,15 @@ start_keys = Table(
     Column("at", UtcMoment, nullable=False, index=True),
 )
 """Keys under which runs were started, each once."""
+
+ended_sessions = Table(
+    "tuvl_ended_sessions",
+    access_metadata,
+    Column("id", String, primary_key=True),
+    # After this the cookie of the session opens nothing by itself.
+    Column("until", UtcMoment, nullable=False, index=True),
+)
+"""Sessions of browsers that were ended before their time."""
 
 
 def prepare_access(connection: Connection) -> None:

@@ -1,8 +1,8 @@
 """Sessions of browsers: a token is shown once, in a form, and stands for by a signed cookie from then on.
 
 The cookie holds no token. Of an API token it holds the id, so that one that is revoked ends its sessions at once; of a
-JSON Web Token who it is of, until it expires. Pages that change something ask for the session's CSRF token besides.
-The API itself takes no cookies.
+JSON Web Token who it is of, until it expires. Whoever signs out ends the session itself: a copy of its cookie opens
+nothing any more. Pages that change something ask for the session's CSRF token besides. The API itself takes no cookies.
 """
 
 import base64
@@ -22,6 +22,7 @@ from tuvl.clock import Clock
 from tuvl.dataclass import dataclass
 from tuvl.principal import Principal
 from tuvl.server.authentication import Authenticator, Caller
+from tuvl.server.ended_sessions import EndedSessions
 from tuvl.server.limits import RateLimiter
 from tuvl.server.options import ServerOptions
 from tuvl.server.problems import Problem
@@ -52,16 +53,25 @@ class Session:
     caller: Caller
     csrf: str
     """What forms and scripts of its pages have to send along with every POST."""
+    until: datetime
+    """When it is over by itself."""
 
 
 class BrowserSessions:
-    """Makes, reads and ends sessions; nothing of them is kept on the server."""
+    """Makes, reads and ends sessions; of them only those are kept on the server that were ended."""
 
     def __init__(
-        self, authenticator: Authenticator, options: ServerOptions, *, secret: str | None, clock: Clock
+        self,
+        authenticator: Authenticator,
+        options: ServerOptions,
+        *,
+        ended: EndedSessions,
+        secret: str | None,
+        clock: Clock,
     ) -> None:
         """Sign with `secret`; without one, with one that ends with the process."""
         self._authenticator = authenticator
+        self._ended = ended
         self._key = hashlib.sha256(secret.encode()).digest() if secret else secrets.token_bytes(32)
         self._clock = clock
         self._secure = (options.public_url or "").startswith("https://")
@@ -79,7 +89,10 @@ class BrowserSessions:
             caller = await self._authenticator.of_token_id(token_id)
         else:
             caller = _caller_of(data)
-        return None if caller is None else Session(id=id, caller=caller, csrf=self._csrf(id))
+        if caller is None or await self._ended.has(id):
+            return None
+        until = datetime.fromtimestamp(cast(float, data["exp"]), UTC)
+        return Session(id=id, caller=caller, csrf=self._csrf(id), until=until)
 
     async def must_have(self, request: Request) -> Session:
         """Return the session of a request; raises `Problem` without one."""
@@ -115,6 +128,7 @@ class BrowserSessions:
         if session is not None:
             form = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), max_num_fields=10))
             self.check_post(request, session, form.get(CSRF_FIELD))
+            await self._ended.add(session.id, until=session.until)
         answer = RedirectResponse(SIGN_IN, 303)
         answer.delete_cookie(self.cookie_name, path="/", secure=self._secure, httponly=True, samesite="strict")
         return answer

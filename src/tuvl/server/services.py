@@ -15,6 +15,7 @@ from tuvl.server.browser_session import BrowserSessions
 from tuvl.server.catalogue import Catalogue
 from tuvl.server.controlling import Controlling
 from tuvl.server.durable_runs import DurableRuns
+from tuvl.server.ended_sessions import EndedSessions
 from tuvl.server.event_stream import Streams
 from tuvl.server.jwks import SigningKeys
 from tuvl.server.jwt_tokens import JwtTokens
@@ -115,6 +116,7 @@ def make_services(
     if settings.jwt is not None:
         jwt_tokens = JwtTokens(settings.jwt, SigningKeys(settings.jwt.jwks, http=http, clock=clock))
     authenticator = Authenticator(access, jwt_tokens=jwt_tokens, clock=clock)
+    ended_sessions = EndedSessions(access, clock=clock)
 
     def ended(run: LiveRun) -> None:
         status = "refused" if run.result is None else str(run.result["status"])
@@ -145,7 +147,9 @@ def make_services(
         engine=engine,
         registry=registry,
         authenticator=authenticator,
-        sessions=BrowserSessions(authenticator, options, secret=settings.server_secret, clock=clock),
+        sessions=BrowserSessions(
+            authenticator, options, ended=ended_sessions, secret=settings.server_secret, clock=clock
+        ),
         live=live,
         durable=durable,
         starts=Starts(live, durable, access, meters=meters, clock=clock, run_timeout_s=options.run_timeout_s),
