@@ -13,10 +13,10 @@ from tests.engine.run_support import Project
 from tests.guardrails.guard_support import Until
 from tests.supervision.supervised import look, supervised
 from tuvl.control import Intervention, RunControl
+from tuvl.durable.inherited import inherited
 from tuvl.durable.record import DurableJournal
 from tuvl.durable.told import pending
 from tuvl.engine.result import RunResult
-from tuvl.hosting.forking import forked
 from tuvl.llm.messages import ModelReply, ModelRequest
 
 
@@ -64,7 +64,9 @@ def test_what_was_not_obeyed_is_told_again_in_order_and_an_abort_outweighs_it():
 
 def test_a_fork_of_a_run_that_was_aborted_is_not_aborted_by_that():
     rows = kept(("steer", "a"), ("abort", "enough"), **{"one#1/end": None}) | kept(**{"two#1/end": None})
-    found = forked({"v": 1}, rows, "two")["rows"]
+    given = inherited({}, rows, "two")
+    assert given is not None
+    found = given["rows"]
     assert isinstance(found, dict)
     assert list(found) == ["one#1/end"]
 

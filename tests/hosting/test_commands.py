@@ -158,6 +158,26 @@ def test_a_run_in_a_file_is_forked_into_another_file(run, server, tmp_path):
     assert run.tuvl("replay", fork, cwd=tmp_path).document["divergence"] is None
 
 
+def test_a_fork_in_a_file_asks_again_and_whoever_asked_for_the_run_before_may_not_answer(run, tmp_path):
+    make_project(tmp_path)
+    for name in ("ann", "bob"):
+        (tmp_path / f"{name}.yaml").write_text(f"id: {name}\ngroups: [finance]\nscopes: []\n")
+    (tmp_path / "pay.yaml").write_text("verdict: pay\n")
+    first = run.tuvl("run", "pay", "--set", "sum=7", "--durable", cwd=tmp_path).document["run_id"]
+    answered = run.tuvl("resume", first, "--answer", "pay.yaml", "--principal", "ann.yaml", cwd=tmp_path)
+    assert answered.code == 0, answered.err
+    forked = run.tuvl("runs", "fork", first, "--at", "sure", "--principal", "bob.yaml", cwd=tmp_path)
+    assert forked.code == 3, forked.err
+    fork = forked.document["run_id"]
+    for who in ((), ("--principal", "bob.yaml")):
+        refused = run.tuvl("resume", fork, "--answer", "pay.yaml", *who, cwd=tmp_path)
+        assert refused.code == 2
+        assert "somebody else has to answer" in refused.err
+    answered = run.tuvl("resume", fork, "--answer", "pay.yaml", "--principal", "ann.yaml", cwd=tmp_path)
+    assert answered.code == 0, answered.err
+    assert answered.document["context"]["paid"] == 7
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

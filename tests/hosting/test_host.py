@@ -196,17 +196,17 @@ async def test_a_fork_does_not_repeat_what_was_before_the_step_and_does_the_rest
         async with site.host() as host:
             run_id = await host.start(StartRequest(workflow="w", input={"origin": str(port), "case": "x"}))
             first = await host.wait(run_id, 20)
-            fork = await host.fork(run_id, "each")
+            fork = await host.fork(run_id, "each", OPERATOR)
             second = await host.wait(fork, 20)
             assert first is not None
             assert second is not None
             assert second["status"] == "completed"
             assert second["run_id"] == fork != run_id
             assert second["usage"] == first["usage"], "what was spent before the step counts for the fork, too"
-            again = await host.fork(fork, "inner")
+            again = await host.fork(fork, "inner", OPERATOR)
             assert (await host.wait(again, 20) or {})["status"] == "completed"
             with pytest.raises(UsageError, match="no entry of a step 'begin'"):
-                await host.fork(run_id, "begin")
+                await host.fork(run_id, "begin", OPERATOR)
     counts = counted.counts
     assert (counts["/x/keyed"], counts["/x/plain"], counts["/x/pay1"]) == (1, 1, 1)
     assert (counts["/x/post7"], counts["/x/deep"]) == (2, 3)

@@ -144,3 +144,22 @@ async def test_without_the_extra_durable_runs_are_refused_and_others_are_not(tmp
         assert (await client.get("/api/waits")).json() == {"waits": []}
         detached = await client.post("/api/runs", json={**GREETED, "mode": "detached"})
         assert detached.status_code == 202
+
+
+async def test_who_may_not_start_a_workflow_may_not_fork_its_runs_either(tmp_path):
+    project = asking(tmp_path)
+    project.workflow(QUESTION, name="refund", meta={"required_scope": "refunds"})
+    async with serving(project, durable=True) as server:
+        anna = await server.client("runs:start", "runs:read", "runs:control", "refunds", id="anna")
+        bob = await server.client("runs:start", "runs:read", "runs:control", id="bob")
+        run_id = (await anna.post("/api/runs", json={"workflow": "refund"})).json()["run_id"]
+        (wait,) = (await bob.get("/api/waits")).json()["waits"]
+        good = {"digest": wait["digest"], "value": {"refund": True}}
+        assert (await bob.post(f"/api/runs/{run_id}/answer", json=good)).status_code == 200
+        assert (await settled(anna, run_id))["status"] == "completed"
+        problem(await bob.post(f"/api/runs/{run_id}/fork", json={"at": "ask"}), 403, "right-missing")
+        carl = await server.client("runs:start", "runs:read", "runs:control", "refunds", id="carl")
+        forked = await carl.post(f"/api/runs/{run_id}/fork", json={"at": "ask"})
+        assert forked.status_code == 202
+        shown = await settled(carl, forked.json()["run_id"])
+        assert (shown["status"], shown["principal"]) == ("suspended", "carl")

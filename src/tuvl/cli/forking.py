@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from tuvl.cli.execution import hand_over, let_be_controlled, view_for_mode
 from tuvl.cli.hosted import hand_over_document, has_host, hosted, performed_here
+from tuvl.cli.inputs import read_principal
 from tuvl.cli.live import View
 from tuvl.cli.observing import observing, wants_structured_logs
 from tuvl.cli.options import EventsMode
@@ -16,12 +17,14 @@ from tuvl.cli.streams import stdout_set_aside
 from tuvl.control import RunControl
 from tuvl.durable.embedded import EmbeddedRuns
 from tuvl.durable.record import DurableJournal
+from tuvl.engine.admission import check_start
 from tuvl.engine.result import RunResult
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
 from tuvl.hosting.forking import forked
 from tuvl.hosting.performing import performed
 from tuvl.hosting.started import Started, defined, last_definition
+from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
 from tuvl.runtime import Engine
@@ -30,9 +33,12 @@ from tuvl.tools.approval import AskedLater
 from tuvl.values import JsonObject
 
 
-def fork_run(run_id: str, at: str, *, events: EventsMode, output: str | None, project: str | None) -> int:
-    """Fork a run and perform the fork; returns the exit code."""
+def fork_run(
+    run_id: str, at: str, *, principal: str | None, events: EventsMode, output: str | None, project: str | None
+) -> int:
+    """Fork a run and perform the fork, for whoever `principal` names; returns the exit code."""
     check_destination(output)
+    by = read_principal(principal)
     root = find_root(Path.cwd()) if project is None else Path(project)
     if not root.is_dir():
         raise UsageError(f"--project names {project!r}, which is no folder")
@@ -42,7 +48,7 @@ def fork_run(run_id: str, at: str, *, events: EventsMode, output: str | None, pr
     payload: JsonObject = {}
     if in_file:
         kept = runs.read(run_id)
-        payload = forked(kept.payload, kept.rows, at)
+        payload = forked(kept.payload, kept.rows, at, by)
     with stdout_set_aside():
         view = view_for_mode(events, calm=wants_structured_logs(settings))
         control = RunControl(pause_max_s=settings.agent_pause_max_s)
@@ -53,7 +59,7 @@ def fork_run(run_id: str, at: str, *, events: EventsMode, output: str | None, pr
                 forking = _in_file(runs, root, payload, settings, control, sinks, view)
                 result = run_to_end(forking, interrupts=interrupts, view=view)
                 return hand_over(result, view, output=output, interrupted=interrupts.by_ctrl_c)
-            on_host = _on_host(root, settings, run_id, at, control, sinks, view)
+            on_host = _on_host(root, settings, run_id, (at, by), control, sinks, view)
             document = run_to_end(on_host, interrupts=interrupts, view=view)
             return hand_over_document(document, view, output=output, interrupted=interrupts.by_ctrl_c)
 
@@ -77,6 +83,7 @@ async def _in_file(
         let_be_controlled(engine, found.project, settings, durable=True)
         try:
             plan = engine.plan(found.document)
+            check_start(plan, started.principal)
             return await performed(
                 engine, plan, started, new, journal, control=control, sinks=sinks, approvals=AskedLater()
             )
@@ -89,10 +96,16 @@ async def _in_file(
 
 
 async def _on_host(
-    root: Path, settings: Settings, run_id: str, at: str, control: RunControl, sinks: list[Sink], view: View
+    root: Path,
+    settings: Settings,
+    run_id: str,
+    fork: tuple[str, Principal],
+    control: RunControl,
+    sinks: list[Sink],
+    view: View,
 ) -> JsonObject:
     async with hosted(ProjectIndex(root), settings, control=control, sinks=sinks) as host:
-        new = await host.fork(run_id, at, here=True)
+        new = await host.fork(run_id, *fork, here=True)
         view.say(f"durable run {new}; a worker goes on with it when this process is lost", mark="now")
         return await performed_here(host, new, control)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import getpass
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -206,14 +207,17 @@ def _answers(options: ResumeOptions, root: Path, settings: Settings) -> tuple[An
     detail = mapping(error.get("detail"))
     who = read_principal(options.principal)
     by = getpass.getuser() if options.principal is None else who.id
-    value = _value(options, str(error.get("type")), dict(mapping(detail.get("asked"))), who)
+    also_asked = Started.of(EmbeddedRuns(root).read(options.run).payload).also_requested_by
+    value = _value(options, str(error.get("type")), dict(mapping(detail.get("asked"))), who, also_asked)
     answer = Answer(
         wait=str(detail.get("wait")), digest=str(detail.get("digest")), by=by, at=SystemClock().now(), value=value
     )
     return (answer,)
 
 
-def _value(options: ResumeOptions, kind: str, asked: JsonObject, who: Principal) -> JsonObject:
+def _value(
+    options: ResumeOptions, kind: str, asked: JsonObject, who: Principal, also_requested_by: Sequence[str]
+) -> JsonObject:
     """Read the answer, as one to a question of this kind."""
     match kind:
         case "outcome_unknown":
@@ -232,7 +236,7 @@ def _value(options: ResumeOptions, kind: str, asked: JsonObject, who: Principal)
             if options.answer is None:
                 raise UsageError(f"the run waits for an answer: tuvl resume {options.run} --answer FILE")
             given = _mapping(options.answer)
-            refuse_answer(asked, given, who)
+            refuse_answer(asked, given, who, also_requested_by)
             return {"answer": given}
         case _:
             raise UsageError(f"run {options.run!r} waits for nothing that can be answered")

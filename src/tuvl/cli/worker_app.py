@@ -38,6 +38,15 @@ def worker(
 def fork(
     run: RunId,
     at: Annotated[str, typer.Option("--at", metavar="STEP", help="Step that is the first one to be run anew.")],
+    principal: Annotated[
+        str | None,
+        typer.Option(
+            "--principal",
+            metavar="FILE",
+            help="Whom the fork acts for: a JSON or YAML file with id, tenant, groups and scopes. [default: the local "
+            "operator]",
+        ),
+    ] = None,
     events: ShownEvents = Events.PRETTY,
     output: Output = None,
     project: Project = None,
@@ -45,8 +54,9 @@ def fork(
     """Run a durable run anew from a step on, as another run with an id of its own, and print its result.
 
     What the first run had on record before it first came to the step is taken over and not done again; its input and
-    its definition are those of the fork, too. The run itself stays as it is. The exit code is that of `tuvl run`.
+    its definition are those of the fork, too. What people have answered is asked again. The run itself stays as it is.
+    The exit code is that of `tuvl run`.
     """
     from tuvl.cli.forking import fork_run
 
-    raise typer.Exit(fork_run(run, at, events=events.value, output=output, project=project))
+    raise typer.Exit(fork_run(run, at, principal=principal, events=events.value, output=output, project=project))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.files import RunFiles
-from tuvl.durable.leaving import rows_of_payload
+from tuvl.durable.inherited import record_of
 from tuvl.durable.record import Answer, DurableJournal
 from tuvl.durable.sealing import PAYLOAD, RESULT, Seal, SealedRows, is_sealed
 from tuvl.engine.result import RunResult
@@ -99,7 +99,7 @@ class EmbeddedRuns:
         seal = Seal(run_id, self._keys)
         payload = seal.opened(PAYLOAD, kept.payload)
         rows = seal.opened_rows(kept.rows, must=is_sealed(kept.payload))
-        return replace(kept, payload=payload, rows={**rows_of_payload(payload), **rows})
+        return replace(kept, payload=payload, rows=record_of(payload, rows))
 
 
 class _Performance:
@@ -122,7 +122,7 @@ class _Performance:
         try:
             found = self._seal.opened_rows(found, must=is_sealed(payload))
             payload = self._seal.opened(PAYLOAD, payload)
-            found = {**rows_of_payload(payload), **found}
+            found = record_of(payload, found, self._answers)
             sealing = SealedRows(rows, self._seal)
             journal = DurableJournal(sealing, found, answers=self._answers, again=self._again)
             self._result = await self._perform(payload, journal)

@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import cast
 
 from tuvl.clock import Clock
 from tuvl.durable.record import Answer, DurableJournal, Rows
 from tuvl.journal import Effect, Left, Work
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonValue
 
 
 class LeavingJournal(DurableJournal):
@@ -69,8 +68,3 @@ class _Effects:
 
     async def none_in_flight(self) -> None:
         await self._none.wait()
-
-
-def rows_of_payload(payload: JsonObject) -> dict[str, JsonObject]:
-    """Return the rows that a run was given to begin with: a fork has those of the run that it parts from."""
-    return cast(dict[str, JsonObject], payload.get("rows") or {})

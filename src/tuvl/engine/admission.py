@@ -7,14 +7,18 @@ from tuvl.principal import Principal
 from tuvl.values import JsonObject, JsonValue, NotJsonError, to_json
 
 
+class MayNotStart(UsageError):
+    """The principal lacks a right that the workflow asks for."""
+
+
 def check_start(plan: ExecutionPlan, principal: Principal) -> None:
-    """Raise `ConfigError` for a plan that cannot run, `UsageError` for a principal who may not run it."""
+    """Raise `ConfigError` for a plan that cannot run, `MayNotStart` for a principal who may not run it."""
     if plan.refusals:
         listed = "; ".join(plan.refusals)
         raise ConfigError(f"workflow {plan.workflow!r} cannot run: {listed}")
     missing = principal.lacks(scope=plan.required_scope, group=plan.required_group)
     if missing is not None:
-        raise UsageError(f"principal {principal.id!r} may not run workflow {plan.workflow!r}: it needs {missing}")
+        raise MayNotStart(f"principal {principal.id!r} may not run workflow {plan.workflow!r}: it needs {missing}")
 
 
 def initial_context(plan: ExecutionPlan, given: JsonObject) -> RunContext:

@@ -1,5 +1,7 @@
 """Whether an answer fits what a run asks, and whoever gives it."""
 
+from collections.abc import Sequence
+
 from tuvl.errors import UsageError
 from tuvl.hosting.requests import AnswerRefused
 from tuvl.principal import Principal
@@ -9,11 +11,16 @@ from tuvl.values import JsonObject
 OUTCOMES = ("done", "retry", "failed")
 
 
-def checked(kind: str, asked: JsonObject, value: JsonObject, who: Principal) -> JsonObject:
-    """Return an answer as the record keeps it; raises `AnswerRefused`."""
+def checked(
+    kind: str, asked: JsonObject, value: JsonObject, who: Principal, also_requested_by: Sequence[str] = ()
+) -> JsonObject:
+    """Return an answer as the record keeps it; raises `AnswerRefused`.
+
+    `also_requested_by` are those who have asked for the runs that this one was forked from.
+    """
     match kind:
         case "question":
-            return _to_question(asked, value, who)
+            return _to_question(asked, value, who, also_requested_by)
         case "approval":
             return _to_approval(value)
         case "outcome_unknown":
@@ -22,14 +29,14 @@ def checked(kind: str, asked: JsonObject, value: JsonObject, who: Principal) -> 
             raise AnswerRefused(f"the run waits for {kind!r}, which cannot be answered", "not_waiting")
 
 
-def _to_question(asked: JsonObject, value: JsonObject, who: Principal) -> JsonObject:
+def _to_question(asked: JsonObject, value: JsonObject, who: Principal, also_requested_by: Sequence[str]) -> JsonObject:
     refuse_reserved(value)
     try:
-        refuse_person(asked, who)
+        refuse_person(asked, who, also_requested_by)
     except UsageError as error:
         raise AnswerRefused(str(error), "not_allowed") from None
     try:
-        refuse_answer(asked, value, who)
+        refuse_answer(asked, value, who, also_requested_by)
     except UsageError as error:
         raise AnswerRefused(str(error), "invalid") from None
     return {"answer": value}

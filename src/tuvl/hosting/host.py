@@ -16,7 +16,7 @@ from uuid import uuid4
 from tuvl.control import RunControl
 from tuvl.data.run_rows import RunRow
 from tuvl.durable.files import RunFiles
-from tuvl.durable.leaving import rows_of_payload
+from tuvl.durable.inherited import record_of, rows_of_payload
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.errors import ConfigError, UsageError
 from tuvl.events.sink import InlineSink, Sink
@@ -270,7 +270,7 @@ class Host:
         """Return what a run was started with, and what is recorded of it, in order. Raises `NoSuchRun`."""
         standing = await self._standing(run_id)
         rows = await _asked(self._runs.rows, run_id)
-        return Started.of(standing.payload), {**rows_of_payload(standing.payload), **rows}
+        return Started.of(standing.payload), record_of(standing.payload, rows)
 
     async def settled(self, run_ids: Sequence[str]) -> set[str]:
         """Return which of these runs have ended, or wait for somebody."""
@@ -293,24 +293,25 @@ class Host:
         Of several answers the first one counts. Raises `AnswerRefused` for one that does not count, which says why, and
         `NoSuchRun`.
         """
-        wait = await self._asked(run_id, request)
+        wait, started = await self._asked(run_id, request)
         _refuse_late(wait)
-        value = checked(wait.kind, wait.asked, request.value, request.by)
+        value = checked(wait.kind, wait.asked, request.value, request.by, started.also_requested_by)
         await self._registry.access.store.requeue(run_id, was="suspended")
         at = time.time()
         if not await _asked(self._state.answer, wait, value, by=request.by.id, at=at):
-            _refuse_late(await self._asked(run_id, request))
+            _refuse_late((await self._asked(run_id, request))[0])
             raise AnswerRefused(f"run {run_id!r} waits for this no more", "not_waiting")
         return Answered(run_id=run_id, by=request.by.id, at=datetime.fromtimestamp(at, UTC))
 
-    async def _asked(self, run_id: str, request: AnswerRequest) -> "WaitRow":
+    async def _asked(self, run_id: str, request: AnswerRequest) -> "tuple[WaitRow, Started]":
         standing = await self._standing(run_id)
-        if not _may_see(request.by, Started.of(standing.payload).principal.tenant):
+        started = Started.of(standing.payload)
+        if not _may_see(request.by, started.principal.tenant):
             raise _no_such_run(run_id)
         waits = await _asked(self._state.waits_of, run_id)
         for wait in waits:
             if wait.digest == request.digest:
-                return wait
+                return wait, started
         if any(wait.answered_at is None for wait in waits):
             raise AnswerRefused(
                 f"run {run_id!r} asks something else by now; look at what it waits for", "other_question"
@@ -331,17 +332,21 @@ class Host:
         await _asked(self._state.abort, run_id, reason, by=by, at=time.time())
         self._performer.abort(run_id, reason, by=by)
 
-    async def fork(self, run_id: str, at: str, *, here: bool = False) -> str:
+    async def fork(self, run_id: str, at: str, by: Principal, *, here: bool = False) -> str:
         """Start a run with the record of another one up to the first visit of a step, and return its id.
 
-        It has the input and the definition of that one. Raises `NoSuchRun`, `UsageError` for a step that has no entry.
+        It has the input and the definition of that one, and is a run of whoever forks. Raises `NoSuchRun`, and
+        `UsageError` for a step that has no entry or a workflow that the principal may not run.
         """
         standing = await self._standing(run_id)
+        if not _may_see(by, Started.of(standing.payload).principal.tenant):
+            raise _no_such_run(run_id)
         rows = await _asked(self._runs.rows, run_id)
-        payload = forked(standing.payload, rows, at)
+        payload = forked(standing.payload, record_of(standing.payload, rows), at, by)
         started = Started.of(payload)
         async with self._workshop.of(last_definition(rows_of_payload(payload), started)) as prepared:
             plan = prepared.plan
+            check_start(plan, by)
         new = uuid4().hex
         await self._accept(new, started, payload, plan, here=here)
         return new

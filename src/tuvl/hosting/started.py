@@ -15,8 +15,10 @@ from tuvl.source.document import Document
 from tuvl.values import JsonObject, JsonValue
 
 PAYLOAD_VERSION = 1
-FORKED_VERSION = 2
-"""Of a run that begins with rows of another one, under `rows`; who does not know them must not take it up."""
+FORKED_VERSION = 3
+"""Of a run that begins with `rows` of another one, some asked `again`; who does not know them must not take it up."""
+
+_READ = (PAYLOAD_VERSION, 2, FORKED_VERSION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,8 @@ class Started:
     principal: Principal
     timeout_s: float | None
     trace: bool
+    also_requested_by: tuple[str, ...] = ()
+    """Who has asked for the runs that it was forked from: none of them may answer where the requester may not."""
 
     def to_json(self) -> JsonObject:
         """Write it as the run's own record keeps it."""
@@ -48,12 +52,13 @@ class Started:
             },
             "timeout_s": self.timeout_s,
             "trace": self.trace,
+            "also_requested_by": list[JsonValue](self.also_requested_by),
         }
 
     @classmethod
     def of(cls, payload: JsonObject) -> "Started":
         """Read it; raises `UsageError` for a form of another tuvl."""
-        if payload.get("v") not in (PAYLOAD_VERSION, FORKED_VERSION):
+        if payload.get("v") not in _READ:
             raise UsageError("the run was begun by another version of tuvl; resume it with that one")
         try:
             return cls._of(payload)
@@ -76,6 +81,7 @@ class Started:
             ),
             timeout_s=cast(float | None, payload["timeout_s"]),
             trace=bool(payload["trace"]),
+            also_requested_by=tuple(cast(list[str], payload.get("also_requested_by") or [])),
         )
 
 

@@ -9,7 +9,8 @@ from typing import cast
 
 from tuvl.analysis.steps import mapping
 from tuvl.control import Intervention, RunControl
-from tuvl.durable.leaving import LeavingJournal, rows_of_payload
+from tuvl.durable.inherited import record_of, rows_of_payload
+from tuvl.durable.leaving import LeavingJournal
 from tuvl.durable.line_state import LineState
 from tuvl.durable.queued import LeftToOthers, OwnedRows
 from tuvl.durable.record import Answer
@@ -103,10 +104,9 @@ class Taken:
         self._tasks.add(task)
         self._controls[run_id] = self._control_for(run_id)
         try:
-            recorded = {**rows_of_payload(payload), **found}
-            started = last_definition(recorded, Started.of(payload))
+            started = last_definition({**rows_of_payload(payload), **found}, Started.of(payload))
             await self._registry.access.ready()
-            result = await self._performed(run_id, started, rows, recorded)
+            result = await self._performed(run_id, started, rows, payload, found)
             await self._let_go(result, started, rows.owner)
         except (DatabaseFault, ConfigError, StepError) as error:
             await self._left_for_want(run_id, rows.owner, error)
@@ -122,17 +122,19 @@ class Taken:
         return {"v": 1, "result": result.to_json()}
 
     async def _performed(
-        self, run_id: str, started: Started, rows: OwnedRows, found: dict[str, JsonObject]
+        self, run_id: str, started: Started, rows: OwnedRows, payload: JsonObject, own: Mapping[str, JsonObject]
     ) -> RunResult:
         control = self._controls[run_id]
         waits, order = await asyncio.to_thread(self._state.told, run_id)
+        answers = _answers(waits)
+        found = record_of(payload, own, answers)
         if waits:
             self._waited.add(run_id)
         heard = self._heard[run_id] = await self._hearing.begin(run_id, again=bool(found or waits))
         if order is not None:
             self.abort(run_id, order.reason, by=order.by)
         try:
-            journal = LeavingJournal(rows, found, leaving=lambda: self.leaving, answers=_answers(waits))
+            journal = LeavingJournal(rows, found, leaving=lambda: self.leaving, answers=answers)
             async with self._workshop.of(started) as prepared:
                 if order is None:
                     await self._line_up(run_id, prepared.plan, rows.owner)

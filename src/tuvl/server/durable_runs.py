@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 
 from tuvl.clock import Clock
+from tuvl.engine.admission import MayNotStart
 from tuvl.errors import TuvlError, UsageError
 from tuvl.events.sink import Sink
 from tuvl.hosting.host import Host
@@ -182,10 +183,12 @@ class DurableRuns:
         self._begun(run_id)
 
     async def fork(self, run_id: str, at: str, by: Principal) -> str:
-        """Start a run with the record of another one up to a step, and return its id; raises `Problem`."""
+        """Start a run of somebody's with the record of another one up to a step; returns its id, raises `Problem`."""
         await self._reading.run(run_id, by)
         try:
-            return await self.host.fork(run_id, at)
+            return await self.host.fork(run_id, at, by)
+        except MayNotStart as error:
+            raise Problem(403, "right-missing", str(error)) from None
         except NoSuchRun:
             raise unknown_run(run_id) from None
 

@@ -79,6 +79,13 @@ def checked_key(key: str | None) -> str | None:
 _LONGEST_KEY = 200
 
 
+def check_rights(offered: Offered, principal: Principal) -> None:
+    """Raise `Problem` for somebody who may not start a workflow."""
+    missing = principal.lacks(scope=offered.plan.required_scope, group=offered.plan.required_group)
+    if missing is not None:
+        raise Problem(403, "right-missing", f"workflow {offered.name!r} asks for {missing}")
+
+
 class Starts:
     """Starts runs of one server."""
 
@@ -181,9 +188,7 @@ class Starts:
     def _check(self, order: Order) -> None:
         """See that the run can begin, before anything is kept of it."""
         plan, principal = order.offered.plan, order.principal
-        missing = principal.lacks(scope=plan.required_scope, group=plan.required_group)
-        if missing is not None:
-            raise Problem(403, "right-missing", f"workflow {order.offered.name!r} asks for {missing}")
+        check_rights(order.offered, principal)
         try:
             check_start(plan, principal)
             initial_context(plan, order.input)

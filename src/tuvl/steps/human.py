@@ -1,5 +1,6 @@
 """HumanInTheLoop steps: the run waits until somebody has answered, whatever becomes of its process meanwhile."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -87,21 +88,21 @@ def _field(field: FeedbackField) -> JsonObject:
     }
 
 
-def refuse_person(asked: JsonObject, who: Principal) -> None:
+def refuse_person(asked: JsonObject, who: Principal, also_requested_by: Sequence[str] = ()) -> None:
     """Raise `UsageError` for somebody who may not answer: of another group, not the assignee, or who has asked."""
     group, assignee = asked.get("required_group"), asked.get("assignee")
     missing = who.lacks(scope=None, group=cast(str | None, group))
     if missing is not None:
         raise UsageError(f"principal {who.id!r} may not answer: it needs {missing}")
-    if group is not None and who.id == asked.get("requested_by"):
+    if group is not None and who.id in (asked.get("requested_by"), *also_requested_by):
         raise UsageError(f"principal {who.id!r} has asked for this, so that somebody else has to answer")
     if assignee is not None and who.id != assignee:
         raise UsageError(f"principal {who.id!r} may not answer: it is up to {assignee!r}")
 
 
-def refuse_answer(asked: JsonObject, given: JsonObject, who: Principal) -> None:
+def refuse_answer(asked: JsonObject, given: JsonObject, who: Principal, also_requested_by: Sequence[str] = ()) -> None:
     """Raise `UsageError` for an answer that is none, or one of somebody who may not give it."""
-    refuse_person(asked, who)
+    refuse_person(asked, who, also_requested_by)
     fields = {str(field["name"]): field for field in cast(list[JsonObject], asked.get("fields") or [])}
     for name in given:
         if name not in fields:

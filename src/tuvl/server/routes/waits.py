@@ -11,6 +11,7 @@ from tuvl.server.routes.answers import accepted
 from tuvl.server.routes.callers import caller_with
 from tuvl.server.routes.forms import Accepted, Answer, AnswerTaken, Fork, Instruction, Waits, problems
 from tuvl.server.services import Services
+from tuvl.server.starting import check_rights
 
 RunId = Annotated[str, Path(max_length=200, description="Id of the run.")]
 
@@ -46,6 +47,9 @@ def waits_router(services: Services) -> APIRouter:
         """Start a run with the record of a durable one up to a step: also needs the scope `runs:start`."""
         caller.must_have("runs:start")
         shown = await services.reading.run(run_id, caller.principal)
+        offered = services.catalogue.workflows.get(str(shown["workflow"]))
+        if offered is not None:
+            check_rights(offered, caller.principal)
         return accepted(await services.durable.fork(run_id, body.at, caller.principal), str(shown["workflow"]))
 
     return router
