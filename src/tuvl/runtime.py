@@ -141,7 +141,8 @@ class Engine:
         fanout = Fanout(sinks)
         run_id, principal = run_id or uuid4().hex, principal or Principal()
         data = RunData(self._data, durable=journal is not None)
-        records = self._records(plan, run_id, principal, data)
+        passing = on_record and journal is None and self._registry is not None
+        records = self._records(plan, run_id, principal, data, passing=passing)
         if not rehearses and (on_record or journal is not None):
             await records.open(again=journal is not None and journal.begun)
         servers = McpPool(environ=self._environ, http=self._http)
@@ -233,13 +234,16 @@ class Engine:
         await self._http.aclose()
         await close_connections()
 
-    def _records(self, plan: ExecutionPlan, run_id: str, principal: Principal, data: RunData) -> RunRecords:
+    def _records(
+        self, plan: ExecutionPlan, run_id: str, principal: Principal, data: RunData, *, passing: bool
+    ) -> RunRecords:
         run = RunRow(
             run_id=run_id,
             workflow=plan.workflow,
             schema_version=plan.schema_version,
             principal=principal,
             started_at=self._clock.now(),
+            passing=passing,
         )
         return RunRecords(self._store, run, secure=data.secure, clock=self._clock)
 

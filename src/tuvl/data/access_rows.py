@@ -34,5 +34,7 @@ class StartKey:
     run_id: str
     body: str
     """Digest of the request that came with the key first."""
+    at: datetime
+    """When that was."""
     is_new: bool
     """Whether nothing was known of the key before."""

@@ -101,9 +101,11 @@ class AccessStore:
             await connection.execute(delete(start_keys).where(start_keys.c.at < at - KEPT))
             result = await connection.execute(added.values(values).on_conflict_do_nothing())
             if result.rowcount == 1:
-                return StartKey(run_id=run_id, body=body, is_new=True)
+                return StartKey(run_id=run_id, body=body, at=at, is_new=True)
             found = (await connection.execute(select(start_keys).where(start_keys.c.key == key))).one()._mapping
-        return StartKey(run_id=str(found["run_id"]), body=str(found["body"]), is_new=False)
+        return StartKey(
+            run_id=str(found["run_id"]), body=str(found["body"]), at=cast(datetime, found["at"]), is_new=False
+        )
 
     async def release(self, key: str) -> None:
         """Forget a key: nothing was started under it."""

@@ -43,6 +43,15 @@ live_runs = Table(
 )
 """Runs that go on, each with the process it is in, and when that process was last heard of."""
 
+passing_runs = Table(
+    "tuvl_passing_runs",
+    control_metadata,
+    Column("run_id", String, primary_key=True),
+    # As `beat_at` above.
+    Column("at", Double, nullable=False),
+)
+"""Runs that last no longer than their process, and when they began; those that have ended are taken off."""
+
 directives = Table(
     "tuvl_directives",
     control_metadata,

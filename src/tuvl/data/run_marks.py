@@ -10,11 +10,14 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tuvl.data.gathered import Gathered
+from tuvl.data.lost_runs import passing
 from tuvl.data.run_rows import RunRow
 from tuvl.data.run_tables import runs
 from tuvl.values import JsonValue
 
 Transaction: TypeAlias = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
+
+_PASSING = "passing"
 
 _ENDED = (
     update(runs)
@@ -44,7 +47,8 @@ class RunMarks:
         new = (postgresql if dialect == "postgresql" else sqlite).insert(runs)
         again = {"status": new.excluded.status, "signal": None, "finished_at": None}
         self._queued = self._gathered(new.on_conflict_do_nothing())
-        self._begun = self._gathered(insert(runs))
+        self._begun = Gathered(self._begin_all)
+        self._passing = passing(dialect)
         self._reopened = self._gathered(new.on_conflict_do_update(index_elements=[runs.c.run_id], set_=again))
         self._ended = self._gathered(_ENDED)
 
@@ -54,7 +58,7 @@ class RunMarks:
 
     async def begin(self, run: RunRow, status: str) -> None:
         """Keep that a run began."""
-        await self._begun.put(values_of(run, status))
+        await self._begun.put({**values_of(run, status), _PASSING: run.passing})
 
     async def reopen(self, run: RunRow, status: str) -> None:
         """Keep that a run goes on which began before, and that it began where even that is not kept."""
@@ -69,6 +73,14 @@ class RunMarks:
         """Wait until what has come is written."""
         for gathered in (self._queued, self._begun, self._reopened, self._ended):
             await gathered.aclose()
+
+    async def _begin_all(self, rows: Sequence[Mapping[str, object]]) -> None:
+        begun = [{name: value for name, value in row.items() if name != _PASSING} for row in rows]
+        passes = [{"run_id": row["run_id"]} for row in rows if row[_PASSING]]
+        async with self._transaction() as connection:
+            await connection.execute(insert(runs), begun)
+            if passes:
+                await connection.execute(self._passing, passes)
 
     def _gathered(self, statement: Insert | Update) -> Gathered:
         async def write(rows: Sequence[Mapping[str, object]]) -> None:

@@ -19,6 +19,18 @@ class RunRow:
     schema_version: str
     principal: Principal
     started_at: datetime
+    passing: bool = False
+    """Whether it lasts no longer than its process, which gives signs of life for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostRun:
+    """A run whose process is gone."""
+
+    run_id: str
+    workflow: str
+    schema_version: str
+    started_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

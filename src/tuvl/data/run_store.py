@@ -33,6 +33,7 @@ from tuvl.data.engines import WRITES, open_engine
 from tuvl.data.event_store import EventStore
 from tuvl.data.event_tables import prepare_events
 from tuvl.data.faults import step_error
+from tuvl.data.lost_runs import LostRunStore
 from tuvl.data.reaching import Reached
 from tuvl.data.run_marks import RunMarks
 from tuvl.data.run_rows import MessageRow, ModelCallRow, Place, Rows, RunFilter, RunRow, ToolCallRow, TraceFilter
@@ -85,6 +86,8 @@ class RunStore:
         """API tokens of the server, and keys under which it started runs."""
         self.events = EventStore(self._prepared, self._rows, self._engine.dialect.name)
         """Events of durable runs, for those who watch from other processes."""
+        self.lost = LostRunStore(self._prepared, self._rows, self._engine.dialect.name, running=RUNNING)
+        """Runs that have ended with their process, and do not know."""
 
     async def aclose(self) -> None:
         """Close every connection."""

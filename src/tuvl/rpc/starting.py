@@ -7,6 +7,7 @@ from tuvl.rpc.door import Outlet
 from tuvl.rpc.messages import event_of, object_of, started_of
 from tuvl.server.attending import closing_down, outcome_of, watching
 from tuvl.server.authentication import Caller
+from tuvl.server.known_runs import outcome_outside
 from tuvl.server.problems import Problem
 from tuvl.server.routes.forms import StartRequest, checked
 from tuvl.server.sent_events import Reader
@@ -26,9 +27,10 @@ class Starting:
         order = self._order(asked, caller, "detached" if asked.detached else "sync")
         run = await self._begun(order)
         if isinstance(run, Known):
-            result = (await self._services.reading.run(run.run_id, caller.principal))["result"]
-            known = result if order.mode == "sync" and isinstance(result, dict) else None
-            return started_of(run.run_id, order.offered.name, known)
+            if order.mode == "detached":
+                return started_of(run.run_id, order.offered.name, None)
+            document = await outcome_outside(self._services, run.run_id, caller.principal)
+            return started_of(run.run_id, order.offered.name, document)
         if order.mode == "detached":
             return started_of(run.run_id, run.workflow, None)
         try:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import field
 from datetime import datetime
 
@@ -93,6 +93,11 @@ class LiveRuns:
     def running(self) -> int:
         """How many go on."""
         return len(self._running)
+
+    @property
+    def ids(self) -> Collection[str]:
+        """Ids of those that go on."""
+        return self._running.keys()
 
     @property
     def has_room(self) -> bool:

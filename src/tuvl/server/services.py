@@ -21,6 +21,7 @@ from tuvl.server.jwks import SigningKeys
 from tuvl.server.jwt_tokens import JwtTokens
 from tuvl.server.limits import RateLimiter
 from tuvl.server.live_runs import LiveRun, LiveRuns
+from tuvl.server.lost_runs import LostRuns
 from tuvl.server.meters import Meters
 from tuvl.server.options import ServerOptions
 from tuvl.server.problems import Problem
@@ -51,6 +52,7 @@ class Services:
     starts: Starts
     reading: Reading
     controlling: Controlling
+    lost: LostRuns
     streams: Streams
     rates: RateLimiter
     """How often each principal may ask."""
@@ -79,6 +81,7 @@ class Services:
         await self.durable.open()
         if self.durable.there:
             self.engine.pace_by(self.durable.host.paces)
+        self.lost.open()
 
     async def drain(self) -> None:
         """Take nothing new, let what goes on end, and end what does not; durable runs are left where they are."""
@@ -91,6 +94,7 @@ class Services:
 
     async def aclose(self) -> None:
         """Close connections; the runs have ended by then."""
+        await self.lost.aclose()
         await self.durable.aclose()
         await self.authenticator.aclose()
         await self.engine.aclose()
@@ -155,6 +159,7 @@ def make_services(
         starts=Starts(live, durable, access, meters=meters, clock=clock, run_timeout_s=options.run_timeout_s),
         reading=reading,
         controlling=Controlling(registry),
+        lost=LostRuns(access, here=lambda: live.ids, clock=clock),
         streams=streams,
         rates=RateLimiter(rate=options.rate, burst=options.burst, clock=clock),
         failures=RateLimiter(rate=1.0, burst=20, clock=clock),

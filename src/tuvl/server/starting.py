@@ -4,10 +4,12 @@ import asyncio
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
 from tuvl.clock import Clock
+from tuvl.data.access_rows import StartKey
 from tuvl.data.run_records import StoreAccess
 from tuvl.dataclass import dataclass
 from tuvl.engine.admission import check_start, initial_context
@@ -78,6 +80,12 @@ def checked_key(key: str | None) -> str | None:
 
 _LONGEST_KEY = 200
 
+BEGUN_WITHIN_S = 10.0
+"""Seconds after which a run whose key is taken would be on record, if it came to that."""
+
+LOOK_S = 0.1
+"""Seconds between two looks whether it is."""
+
 
 def check_rights(offered: Offered, principal: Principal) -> None:
     """Raise `Problem` for somebody who may not start a workflow."""
@@ -127,19 +135,34 @@ class Starts:
                 422, "key-reused", "this Idempotency-Key came with another request before; use a new one for this"
             )
         if not claimed.is_new:
-            run = self._live.find(claimed.run_id, order.principal)
+            run = await self._begun_before(claimed, order)
             if run is not None:
-                run.attached += order.mode != "detached"
                 return run
-            shown = await self._access.store.show(claimed.run_id, order.principal)
-            if shown is not None and not self.is_durable(order):
-                return Known(run_id=claimed.run_id)
             # The process that took the key died before its run was on record: nothing of it has happened.
         try:
             return await self._begin(order, claimed.run_id)
         except (Problem, TuvlError):
             await keys.release(order.key_digest)
             raise
+
+    async def _begun_before(self, claimed: StartKey, order: Order) -> LiveRun | Known | None:
+        """Find the run of a key that is taken; `None` when whoever took it has begun none, and will not.
+
+        A durable run is found by whoever has it: to begin one that is there begins nothing.
+        """
+        until = claimed.at + timedelta(seconds=BEGUN_WITHIN_S)
+        while True:
+            run = self._live.find(claimed.run_id, order.principal)
+            if run is not None and run.problem is None:
+                run.attached += order.mode != "detached"
+                return run
+            if self.is_durable(order):
+                return None
+            if await self._access.store.show(claimed.run_id, order.principal) is not None:
+                return Known(run_id=claimed.run_id)
+            if self._clock.now() >= until:
+                return None
+            await asyncio.sleep(LOOK_S)
 
     def is_durable(self, order: Order) -> bool:
         """Whether a run is kept in a way that it outlives this process: as asked, and where nobody waits for it."""
@@ -158,7 +181,8 @@ class Starts:
                     trace=order.trace,
                     run_id=run_id,
                 ),
-                detached=order.mode == "detached",
+                # Whoever has given a key comes again, perhaps to another server: nobody knows who still waits.
+                detached=order.mode == "detached" or order.key is not None,
             )
             self._meters.runs_started.labels(order.offered.name, "true").inc()
             return run

@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from tuvl.server.attending import outcome_of
 from tuvl.server.event_stream import EventStream
+from tuvl.server.known_runs import outcome_outside, outside
 from tuvl.server.sent_events import Reader
 from tuvl.server.services import Services
 from tuvl.server.starting import Known, Mode, Order, checked_key
@@ -23,7 +24,7 @@ async def answer_start(services: Services, request: Request, order: Order) -> Re
         services.streams.check_room()
     run = await services.starts.start(order)
     if isinstance(run, Known):
-        return await _of_known(services, run, order)
+        return await _of_known(services, request, run, order)
     match order.mode:
         case "detached":
             return accepted(run.run_id, run.workflow)
@@ -71,13 +72,16 @@ def stream(
     )
 
 
-async def _of_known(services: Services, run: Known, order: Order) -> Response:
+async def _of_known(services: Services, request: Request, run: Known, order: Order) -> Response:
     """Answer for a run that was started before, and is over, or in another process."""
-    found = await services.reading.run(run.run_id, order.principal)
-    result = found["result"]
-    if order.mode == "detached" or not isinstance(result, dict):
-        return accepted(run.run_id, order.offered.name)
-    return finished(run.run_id, result)
+    match order.mode:
+        case "detached":
+            return accepted(run.run_id, order.offered.name)
+        case "stream":
+            return stream(services, run.run_id, outside(services, run.run_id, order.principal))
+        case "sync":
+            document = await _unless_left(request, outcome_outside(services, run.run_id, order.principal))
+            return finished(run.run_id, document)
 
 
 async def _unless_left(request: Request, wanted: Awaitable[Value]) -> Value | None:
