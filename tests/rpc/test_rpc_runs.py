@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import grpc
@@ -20,6 +21,7 @@ from tuvl.rpc.door import address_of
 from tuvl.rpc.runs_service import runs_handlers
 from tuvl.rpc.statuses import CODES, refusal_of
 from tuvl.server.problems import Problem
+from tuvl.server.tokens import id_of
 from tuvl.values import dump_json
 
 ADA = '{"name": "Ada"}'
@@ -341,6 +343,22 @@ async def test_a_client_that_reads_nothing_for_too_long_is_let_go(tmp_path):
             async for _ in _left_of(call):
                 pass
         opened("unread")
+
+
+async def test_a_stream_ends_soon_after_its_token_is_revoked(tmp_path):
+    async with calling(shop(tmp_path), recheck_s=0.05) as rpc:
+        owner = await rpc.client()
+        run_id = (await owner.Start(gated("rpc-shut", detached=True))).run_id
+        await reached("rpc-shut")
+        token = await rpc.server.token("runs:read", id="spy")
+        watching = rpc.anyone(f"Bearer {token}").Watch(pb.WatchRequest(run_id=run_id))
+        await watching.initial_metadata()
+        await rpc.services.registry.access.store.access.revoke_token(id_of(token) or "", datetime.now(UTC))
+        async with asyncio.timeout(20), refused(StatusCode.UNAUTHENTICATED, "unauthorized"):
+            async for event in watching:
+                assert event.type != "run_finished"
+        assert (await owner.Get(pb.GetRequest(run_id=run_id))).status == "running"
+        opened("rpc-shut")
 
 
 async def test_a_call_without_its_message_is_let_go_and_nothing_is_read_for_a_stranger(tmp_path):

@@ -2,14 +2,18 @@
 
 import asyncio
 import os
+import re
 from datetime import UTC, datetime
 
 import pytest
 
 from tests.server.server_support import each_event, events_of, opened, problem, reached, serving, shop
+from tuvl.errors import StepError
 from tuvl.events.types import Event, RunFinished, RunStarted, StepStarted, TextDelta
+from tuvl.server.attending import shut_out
 from tuvl.server.event_log import EventLog
 from tuvl.server.event_stream import EventStream, Streams
+from tuvl.server.tokens import id_of
 from tuvl.testing.clock import ManualClock
 
 CLIENTS = 1000 if os.environ.get("TUVL_SOAK") else 50
@@ -153,6 +157,70 @@ async def test_a_stream_shows_that_it_is_alive_while_nothing_happens(tmp_path):
                 if line == "event: run_finished":
                     break
         assert beats >= 3
+
+
+@pytest.mark.parametrize("ended", ["revoked", "expired", "signed out"])
+async def test_a_stream_ends_soon_after_its_client_would_not_get_in_any_more(tmp_path, ended):
+    clock = ManualClock()
+    async with serving(shop(tmp_path), recheck_s=0.05, clock=clock) as server:
+        owner = await server.client()
+        gate = f"shut {ended}"
+        body = {"workflow": "gated", "input": {"gate": gate}, "mode": "detached", "durable": False}
+        place = (await owner.post("/api/runs", json=body)).headers["location"]
+        await reached(gate)
+        lasts_s = (clock.now() - datetime.now(UTC)).total_seconds() + 3600
+        token = await server.token("runs:read", id="spy", lasts_s=lasts_s)
+        signed = await server.anyone().post("/login", data={"token": token}, headers={"Sec-Fetch-Site": "same-origin"})
+        cookie = signed.headers["set-cookie"].partition(";")[0]
+        spy, page = server.anyone(Authorization=f"Bearer {token}"), server.anyone(Cookie=cookie)
+        paths = [(page, place.removeprefix("/api"))] + ([(spy, place)] if ended != "signed out" else [])
+
+        async def watch(client, path: str) -> list[dict]:
+            async with client.stream("GET", f"{path}/events") as stream:
+                assert stream.status_code == 200
+                arrived.release()
+                return await events_of(stream)
+
+        arrived = asyncio.Semaphore(0)
+        async with asyncio.TaskGroup() as group, asyncio.timeout(20):
+            watching = [group.create_task(watch(client, path)) for client, path in paths]
+            for _ in watching:
+                await arrived.acquire()
+            await shut(server, ended, token, page)
+            await clock.advance(3601 if ended == "expired" else 2)
+        for task in watching:
+            assert "run_finished" not in [event["type"] for event in task.result()]
+        assert (await spy.get(place)).status_code == (200 if ended == "signed out" else 401)
+        assert (await owner.get(place)).json()["status"] == "running", "nobody who watches ends a run"
+
+
+async def shut(server, ended: str, token: str, page) -> None:
+    """Have a token, or the session that was made with it, open nothing any more."""
+    if ended == "revoked":
+        id = id_of(token)
+        assert id is not None
+        await server.services.registry.access.store.access.revoke_token(id, datetime.now(UTC))
+    elif ended == "signed out":
+        csrf = re.search(r'name="csrf" value="([^"]+)"', (await page.get("/runs")).text)
+        assert csrf is not None
+        out = await page.post("/logout", data={"csrf": csrf[1]}, headers={"Sec-Fetch-Site": "same-origin"})
+        assert out.status_code == 303
+
+
+async def test_a_stream_goes_on_while_nobody_can_tell_whether_its_client_may_watch(tmp_path):
+    async with serving(shop(tmp_path), recheck_s=0.01) as server:
+        looks = 0
+
+        async def admitted() -> bool:
+            nonlocal looks
+            looks += 1
+            if looks < 3:
+                raise StepError("the store is away", type="database")
+            return False
+
+        async with asyncio.timeout(20):
+            await shut_out(server.services, admitted)
+        assert looks == 3
 
 
 async def test_a_run_that_is_over_and_forgotten_still_has_its_end(tmp_path):

@@ -69,7 +69,7 @@ class _Runs:
     async def watch(self, asked: pb.WatchRequest, caller: Caller, outlet: Outlet) -> None:
         run_id = _id(asked.run_id)
         reader = await watching(self._services, run_id, caller, last_id=asked.after or None)
-        await follow(self._services, run_id, reader, outlet)
+        await follow(self._services, run_id, reader, outlet, caller)
 
     async def list_waits(self, asked: pb.ListWaitsRequest, caller: Caller) -> pb.ListWaitsResponse:
         return pb.ListWaitsResponse(

@@ -5,8 +5,8 @@ import asyncio
 from tuvl.rpc import runs_pb2 as pb
 from tuvl.rpc.door import Outlet
 from tuvl.rpc.messages import event_of, object_of, started_of
-from tuvl.server.attending import closing_down, outcome_of, watching
-from tuvl.server.authentication import Caller
+from tuvl.server.attending import admitted_by, closing_down, outcome_of, shut_out, watching
+from tuvl.server.authentication import Caller, unauthorized
 from tuvl.server.known_runs import outcome_outside
 from tuvl.server.problems import Problem
 from tuvl.server.routes.forms import StartRequest, checked
@@ -46,10 +46,10 @@ class Starting:
         run = await self._begun(self._order(asked, caller, "stream"))
         if isinstance(run, Known):
             reader = await watching(self._services, run.run_id, caller, last_id=None)
-            await follow(self._services, run.run_id, reader, outlet)
+            await follow(self._services, run.run_id, reader, outlet, caller)
             return
         try:
-            await follow(self._services, run.run_id, run.log.reader(), outlet)
+            await follow(self._services, run.run_id, run.log.reader(), outlet, caller)
         finally:
             run.leave()
 
@@ -96,18 +96,33 @@ def _leave(beginning: "asyncio.Task[Started]") -> None:
         run.leave()
 
 
-async def follow(services: Services, run_id: str, reader: Reader, outlet: Outlet) -> None:
-    """Send the events of a run, to the terminal one; raises `Problem` when the server closes down before."""
+async def follow(services: Services, run_id: str, reader: Reader, outlet: Outlet, caller: Caller) -> None:
+    """Send the events of a run, to the terminal one.
+
+    Raises `Problem` when the server closes down before, and when the caller would not get in any more.
+    """
+    sending = asyncio.create_task(_send(services, run_id, reader, outlet))
+    shutting = asyncio.create_task(shut_out(services, admitted_by(services, caller)))
     try:
         with services.streams.one():
-            await outlet.begin(run_id)
-            while not reader.ended:
-                events = await reader.events(services.options.heartbeat_s)
-                for event in events:
-                    await outlet.send(event_of(event))
-                if not events and services.streams.closing.is_set():
-                    break  # the run goes on elsewhere; the client connects again, and another process answers
-            if not reader.ended:
-                raise closing_down(run_id)
+            await asyncio.wait((sending, shutting), return_when=asyncio.FIRST_COMPLETED)
+            if not sending.done():
+                raise unauthorized(given=True)
+            sending.result()
     finally:
+        for task in (sending, shutting):
+            task.cancel()
+        await asyncio.gather(sending, shutting, return_exceptions=True)
         services.meters.events_dropped.inc(reader.dropped)
+
+
+async def _send(services: Services, run_id: str, reader: Reader, outlet: Outlet) -> None:
+    await outlet.begin(run_id)
+    while not reader.ended:
+        events = await reader.events(services.options.heartbeat_s)
+        for event in events:
+            await outlet.send(event_of(event))
+        if not events and services.streams.closing.is_set():
+            break  # the run goes on elsewhere; the client connects again, and another process answers
+    if not reader.ended:
+        raise closing_down(run_id)

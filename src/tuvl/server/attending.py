@@ -1,7 +1,10 @@
 """Clients that wait for a run, or watch one: what they get, whatever they speak."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
+from tuvl.errors import TuvlError
 from tuvl.server.authentication import Caller
 from tuvl.server.durable_runs import DurableRun
 from tuvl.server.live_runs import LiveRun
@@ -12,6 +15,29 @@ from tuvl.server.services import Services
 from tuvl.values import JsonObject
 
 _LAST_S = 0.5
+
+Admitted: TypeAlias = Callable[[], Awaitable[bool]]
+"""Tells whether a client would still get in."""
+
+
+def admitted_by(services: Services, caller: Caller | None) -> Admitted:
+    """Return what tells whether a caller would still get in; one without a token always does."""
+
+    async def admitted() -> bool:
+        return caller is None or await services.authenticator.still_opens(caller)
+
+    return admitted
+
+
+async def shut_out(services: Services, admitted: Admitted) -> None:
+    """Wait until a client may watch no more: its token was revoked or has expired, or its session is over."""
+    while True:
+        await asyncio.sleep(services.options.recheck_s)
+        try:
+            if not await admitted():
+                return
+        except (TuvlError, Problem):
+            continue  # nobody can tell while the store is away; the next look does
 
 
 async def outcome_of(services: Services, run: LiveRun | DurableRun) -> JsonObject:

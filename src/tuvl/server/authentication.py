@@ -102,6 +102,12 @@ class Authenticator:
         row = await self._row(id)
         return None if row is None else self._caller(row)
 
+    async def still_opens(self, caller: Caller) -> bool:
+        """Tell whether somebody who got in would still: the token is neither expired nor revoked."""
+        if caller.expires_at is not None and caller.expires_at <= self._clock.now():
+            return False
+        return caller.token_id is None or await self.of_token_id(caller.token_id) is not None
+
     async def _row(self, id: str) -> TokenRow | None:
         now = self._clock.monotonic()
         known = self._known.get(id)

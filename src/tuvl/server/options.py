@@ -32,6 +32,8 @@ class ServerOptions:
     """Longest that a run may take which is not durable."""
     heartbeat_s: float = 15.0
     """Pause after which an event stream shows that it is alive."""
+    recheck_s: float = 2.0
+    """Pause between two looks at whether a client of an event stream may still watch."""
     client_patience_s: float = 30.0
     """How long a client of an event stream may take to read what it is sent."""
     grace_s: float = 30.0

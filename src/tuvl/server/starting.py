@@ -40,6 +40,8 @@ class Order:
     trace: bool = False
     key: str | None = None
     """What makes several requests one start."""
+    address: str | None = None
+    """Where it came from, when nothing else tells its caller from others."""
 
     @property
     def digest(self) -> str:
@@ -57,7 +59,9 @@ class Order:
     @property
     def key_digest(self) -> str:
         """What is kept of the key: of whom it is, and what it says."""
-        said = canonical([self.principal.tenant, self.principal.id, self.key])
+        said = canonical(
+            [self.principal.tenant, self.principal.id, self.key, *([] if self.address is None else [self.address])]
+        )
         return hashlib.sha256(said.encode()).hexdigest()
 
 

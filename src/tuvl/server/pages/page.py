@@ -15,6 +15,7 @@ from tuvl.hosting.requests import WaitingRun
 from tuvl.principal import Principal
 from tuvl.redaction import redact
 from tuvl.server.admitting import take
+from tuvl.server.attending import Admitted
 from tuvl.server.browser_session import CSRF_FIELD, SIGN_IN, Session
 from tuvl.server.pages.asking import obstacle
 from tuvl.server.pages.rendering import Frame, render
@@ -52,6 +53,14 @@ class Pages:
         take(self.services, found.caller.key)
         found.caller.must_have(scope)
         return found
+
+    def admitted(self, request: Request) -> Admitted:
+        """Return what tells whether the session of a request goes on."""
+
+        async def admitted() -> bool:
+            return await self.services.sessions.session(request) is not None
+
+        return admitted
 
     async def posted(self, request: Request, scope: str) -> tuple[Session, dict[str, str]]:
         """Return who sent a form, and its fields; raises as `session` does, and for a form of somebody else."""

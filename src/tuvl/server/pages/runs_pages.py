@@ -162,7 +162,8 @@ def runs_pages(pages: Pages) -> APIRouter:
         request: Request, run_id: RunId, last_event_id: Annotated[str | None, Header(max_length=100)] = None
     ) -> Response:
         session = await pages.session(request)
-        return await watched(pages.services, run_id, session.caller, last_id=last_event_id)
+        admitted = pages.admitted(request)
+        return await watched(pages.services, run_id, session.caller, last_id=last_event_id, admitted=admitted)
 
     @router.get("/runs/{run_id}/transcript")
     async def transcript(

@@ -7,7 +7,8 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tuvl.server.attending import outcome_of
+from tuvl.server.attending import Admitted, admitted_by, outcome_of, shut_out
+from tuvl.server.authentication import Caller
 from tuvl.server.event_stream import EventStream
 from tuvl.server.known_runs import outcome_outside, outside
 from tuvl.server.sent_events import Reader
@@ -18,18 +19,19 @@ from tuvl.values import JsonObject
 Value = TypeVar("Value")
 
 
-async def answer_start(services: Services, request: Request, order: Order) -> Response:
-    """Start a run and answer as its client wants it; raises `Problem`."""
+async def answer_start(services: Services, request: Request, order: Order, caller: Caller | None) -> Response:
+    """Start a run and answer as its client wants it; raises `Problem`. Without a `caller` anybody may."""
     if order.mode == "stream":
         services.streams.check_room()
     run = await services.starts.start(order)
     if isinstance(run, Known):
-        return await _of_known(services, request, run, order)
+        return await _of_known(services, request, run, order, caller)
     match order.mode:
         case "detached":
             return accepted(run.run_id, run.workflow)
         case "stream":
-            return stream(services, run.run_id, run.log.reader(), on_end=run.leave)
+            admitted = admitted_by(services, caller)
+            return stream(services, run.run_id, run.log.reader(), admitted=admitted, on_end=run.leave)
         case "sync":
             try:
                 document = await _unless_left(request, outcome_of(services, run))
@@ -54,9 +56,14 @@ def accepted(run_id: str, workflow: str) -> Response:
 
 
 def stream(
-    services: Services, run_id: str, reader: Reader, *, on_end: Callable[[], None] = lambda: None
+    services: Services,
+    run_id: str,
+    reader: Reader,
+    *,
+    admitted: Admitted,
+    on_end: Callable[[], None] = lambda: None,
 ) -> EventStream:
-    """Answer with the events of a run."""
+    """Answer with the events of a run, as long as its client is admitted."""
 
     def ended(complete: bool) -> None:
         services.meters.events_dropped.inc(reader.dropped)
@@ -68,17 +75,19 @@ def stream(
         heartbeat_s=services.options.heartbeat_s,
         patience_s=services.options.client_patience_s,
         on_end=ended,
+        shut_out=lambda: shut_out(services, admitted),
         headers={"Location": f"/api/runs/{run_id}"},
     )
 
 
-async def _of_known(services: Services, request: Request, run: Known, order: Order) -> Response:
+async def _of_known(services: Services, request: Request, run: Known, order: Order, caller: Caller | None) -> Response:
     """Answer for a run that was started before, and is over, or in another process."""
     match order.mode:
         case "detached":
             return accepted(run.run_id, order.offered.name)
         case "stream":
-            return stream(services, run.run_id, outside(services, run.run_id, order.principal))
+            reader = outside(services, run.run_id, order.principal)
+            return stream(services, run.run_id, reader, admitted=admitted_by(services, caller))
         case "sync":
             document = await _unless_left(request, outcome_outside(services, run.run_id, order.principal))
             return finished(run.run_id, document)

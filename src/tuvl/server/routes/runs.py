@@ -65,7 +65,7 @@ def runs_router(services: Services) -> APIRouter:
             trace=body.trace,
             key=key_of(request),
         )
-        return await answer_start(services, request, order)
+        return await answer_start(services, request, order, caller)
 
     @router.get("/runs", responses=problems(), response_model=RunList)
     async def list_runs(caller: Annotated[Caller, Depends(reader)], asked: Annotated[RunsAsked, Query()]) -> Response:

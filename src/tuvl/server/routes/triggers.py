@@ -33,6 +33,7 @@ def triggers_router(services: Services, own: Sequence[APIRouter]) -> APIRouter:
         path = request.url.path
         if is_reserved(path):
             raise _not_there(request, own)
+        caller = None
         public = services.catalogue.is_public(path, request.method)
         if public and "authorization" not in request.headers:
             take(services, ("address", address_of(request)))
@@ -49,7 +50,7 @@ def triggers_router(services: Services, own: Sequence[APIRouter]) -> APIRouter:
             principal=principal,
             key=key_of(request),
         )
-        return await answer_start(services, request, order)
+        return await answer_start(services, request, order, caller)
 
     return router
 
