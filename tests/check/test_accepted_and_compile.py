@@ -13,7 +13,14 @@ from tuvl.errors import ConfigError
 from tuvl.plan.compile import compile_workflow
 from tuvl.project.index import ProjectIndex
 
-CODES = [rule.code for rule in ALL_RULES if rule.code >= "TV200" and rule.phase == "validate" and rule.code != "TV218"]
+OF_NO_WORKFLOW = {"TV218", "TV222"}
+"""Checks of how findings weigh, and of scenarios: neither says whether a workflow runs."""
+
+CODES = [
+    rule.code
+    for rule in ALL_RULES
+    if rule.code >= "TV200" and rule.phase == "validate" and rule.code not in OF_NO_WORKFLOW
+]
 
 
 def errors(project: ProjectIndex) -> list[Finding]:
