@@ -124,7 +124,13 @@ def _duration(text: str) -> timedelta:
     found = _LASTS.fullmatch(text)
     if found is None:
         raise UsageError(f"--expires-in takes minutes, hours or days such as 45m, 12h or 90d, not {text!r}")
-    return timedelta(seconds=int(found[1]) * _UNITS[found[2]])
+    lasts = timedelta(seconds=int(found[1]) * _UNITS[found[2]])
+    if lasts > _LONGEST:
+        raise UsageError(f"--expires-in takes at most {_LONGEST.days} days; without it a token does not expire")
+    return lasts
+
+
+_LONGEST = timedelta(days=36_500)
 
 
 def _shown(row: TokenRow, now: datetime) -> JsonObject:

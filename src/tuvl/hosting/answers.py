@@ -1,12 +1,12 @@
 """Whether an answer fits what a run asks, and whoever gives it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tuvl.errors import UsageError
 from tuvl.hosting.requests import AnswerRefused
 from tuvl.principal import Principal
 from tuvl.steps.human import refuse_answer, refuse_person
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, JsonValue, NotJsonError, dump_json, to_json
 
 OUTCOMES = ("done", "retry", "failed")
 
@@ -18,6 +18,10 @@ def checked(
 
     `also_requested_by` are those who have asked for the runs that this one was forked from.
     """
+    try:
+        to_json(value, where="answer")
+    except NotJsonError as error:
+        raise AnswerRefused(f"the answer cannot be kept: {error}", "invalid") from None
     match kind:
         case "question":
             return _to_question(asked, value, who, also_requested_by)
@@ -40,6 +44,15 @@ def _to_question(asked: JsonObject, value: JsonObject, who: Principal, also_requ
     except UsageError as error:
         raise AnswerRefused(str(error), "invalid") from None
     return {"answer": value}
+
+
+def refuse_too_large(value: JsonObject, context: Mapping[str, JsonValue], most: int) -> None:
+    """Raise `AnswerRefused` for an answer with which the context of the run would be larger than it may be."""
+    size = len(dump_json(value).encode()) + len(dump_json(dict(context)).encode())
+    if size > most:
+        raise AnswerRefused(
+            f"with the answer the context has {size} bytes; limits.max_context_bytes is {most}", "invalid"
+        )
 
 
 def _to_approval(value: JsonObject) -> JsonObject:

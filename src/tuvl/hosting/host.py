@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 from uuid import uuid4
 
+from tuvl.analysis.steps import mapping
 from tuvl.control import RunControl
 from tuvl.data.run_rows import RunRow
 from tuvl.durable.files import RunFiles
@@ -20,7 +21,7 @@ from tuvl.durable.inherited import record_of, rows_of_payload
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.errors import ConfigError, UsageError
 from tuvl.events.sink import InlineSink, Sink
-from tuvl.hosting.answers import checked
+from tuvl.hosting.answers import checked, refuse_too_large
 from tuvl.hosting.forking import forked
 from tuvl.hosting.opening import executor_id, opened, require_backend
 from tuvl.hosting.requests import (
@@ -296,6 +297,9 @@ class Host:
         wait, started = await self._asked(run_id, request)
         _refuse_late(wait)
         value = checked(wait.kind, wait.asked, request.value, request.by, started.also_requested_by)
+        async with self._workshop.of(started) as prepared:
+            most = prepared.plan.limits.max_context_bytes
+        refuse_too_large(value, mapping(wait.document.get("context")), most)
         await self._registry.access.store.requeue(run_id, was="suspended")
         at = time.time()
         if not await _asked(self._state.answer, wait, value, by=request.by.id, at=at):

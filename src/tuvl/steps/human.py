@@ -10,7 +10,7 @@ from tuvl.plan.model import HumanPlan
 from tuvl.principal import Principal
 from tuvl.spec.human import FeedbackField
 from tuvl.steps.base import StepResult, StepScope
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, NotJsonError, to_json
 
 
 async def run_human(scope: StepScope) -> StepResult:
@@ -103,6 +103,10 @@ def refuse_person(asked: JsonObject, who: Principal, also_requested_by: Sequence
 def refuse_answer(asked: JsonObject, given: JsonObject, who: Principal, also_requested_by: Sequence[str] = ()) -> None:
     """Raise `UsageError` for an answer that is none, or one of somebody who may not give it."""
     refuse_person(asked, who, also_requested_by)
+    try:
+        to_json(given, where="answer")
+    except NotJsonError as error:
+        raise UsageError(f"the answer cannot be kept: {error}") from None
     fields = {str(field["name"]): field for field in cast(list[JsonObject], asked.get("fields") or [])}
     for name in given:
         if name not in fields:
@@ -116,6 +120,8 @@ def refuse_answer(asked: JsonObject, given: JsonObject, who: Principal, also_req
 def _wrong(field: JsonObject, value: JsonValue) -> str | None:
     if value is None:
         return "is missing" if field["required"] else None
+    if field["required"] and isinstance(value, str) and not value.strip():
+        return "is empty, and is asked for"
     match field["type"]:
         case "integer":
             return None if isinstance(value, int) and not isinstance(value, bool) else "is no whole number"

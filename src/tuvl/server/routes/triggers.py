@@ -9,13 +9,14 @@ from starlette.routing import Match, Route
 
 from tuvl.principal import Principal
 from tuvl.server.admitting import take
-from tuvl.server.catalogue import is_reserved
+from tuvl.server.catalogue import Offered, is_reserved
 from tuvl.server.problems import Problem, read_json
 from tuvl.server.routes.answers import answer_start, key_of, mode_of
 from tuvl.server.routes.callers import address_of, authenticated
+from tuvl.server.routes.queries import input_of
 from tuvl.server.services import Services
 from tuvl.server.starting import Order
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject
 
 PUBLIC = "public"
 """Id of the principal of whoever calls a public trigger without a token."""
@@ -43,12 +44,14 @@ def triggers_router(services: Services, own: Sequence[APIRouter]) -> APIRouter:
             caller = await authenticated(services, request)
             caller.must_have("runs:start")
             principal = caller.principal
+        offered = services.catalogue.triggered(path, request.method)
         order = Order(
-            offered=services.catalogue.triggered(path, request.method),
-            input=await _input(request),
+            offered=offered,
+            input=await _input(request, offered),
             mode=mode_of(request),
             principal=principal,
             key=key_of(request),
+            address=address_of(request) if principal.id == PUBLIC and not principal.scopes else None,
         )
         return await answer_start(services, request, order, caller)
 
@@ -64,13 +67,11 @@ def _not_there(request: Request, own: Sequence[APIRouter]) -> Problem:
     return Problem(405, "wrong-method", f"this path takes {allowed}", headers={"Allow": allowed})
 
 
-async def _input(request: Request) -> JsonObject:
+async def _input(request: Request, offered: Offered) -> JsonObject:
     """Return the initial context: the body where a method has one, else the query."""
     if request.method not in _WITH_BODY:
-        query: dict[str, list[str]] = {}
-        for name, text in request.query_params.multi_items():
-            query.setdefault(name, []).append(text)
-        return {name: values[0] if len(values) == 1 else list[JsonValue](values) for name, values in query.items()}
+        schema = offered.plan.input_schema
+        return input_of(request.query_params.multi_items(), None if schema is None else schema.schema)
     body = await request.body()
     if not body:
         return {}

@@ -1,0 +1,98 @@
+"""What is refused before it counts, and what callers without a token share: answers, queries, keys."""
+
+import json
+
+import pytest
+
+from tests.server.server_support import QUICK, problem, serving, shop
+from tuvl.principal import Principal
+from tuvl.server.routes.queries import input_of
+from tuvl.server.starting import Order
+
+ASK = """
+- id: ask
+  kind: HumanInTheLoop
+  ui: {title: Sure?}
+  human_feedback: [{name: verdict, type: string, required: true}, {name: amount, type: number}]
+- {id: done, kind: Functional, runner: set, values: {heard: "{{ ask_result.verdict }}"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ('{"verdict": "ok", "amount": NaN}', "answer"),
+        ('{"verdict": "ok", "amount": 1e400}', "answer"),
+        ('{"verdict": "\\ud800"}', "answer"),
+        ('{"verdict": "  "}', "empty"),
+        (json.dumps({"verdict": "a" * 2_000_000, "amount": 1}), "max_context_bytes"),
+    ],
+    ids=["nan", "infinite", "surrogate", "empty", "large"],
+)
+async def test_an_answer_that_the_run_could_not_take_is_refused_and_a_good_one_counts_afterwards(tmp_path, value, why):
+    project = shop(tmp_path)
+    project.workflow(ASK, name="asking", limits={"max_context_bytes": 1_000_000})
+    async with serving(project, durable=True, max_body_bytes=5_000_000) as server:
+        client = await server.client()
+        run_id = (await client.post("/api/runs", json={"workflow": "asking"})).json()["run_id"]
+        (wait,) = (await client.get("/api/waits")).json()["waits"]
+        path = f"/api/runs/{run_id}/answer"
+        body = f'{{"digest": "{wait["digest"]}", "value": {value}}}'
+        refused = await client.post(path, content=body, headers={"content-type": "application/json"})
+        assert refused.status_code in (400, 422), refused.text
+        assert why in refused.text
+        good = await client.post(path, json={"digest": wait["digest"], "value": {"verdict": "ok", "amount": 1.5}})
+        assert good.status_code == 200, good.text
+
+
+async def test_callers_without_a_token_have_keys_of_their_own_by_their_address(tmp_path):
+    async with serving(shop(tmp_path)) as server:
+        anyone = server.anyone()
+        headers = {"Idempotency-Key": "order-1"}
+        first = await anyone.get("/hooks/open?name=Ada", headers=headers)
+        assert first.status_code == 200, first.text
+        offered = server.services.catalogue.triggered("/hooks/open", "GET")
+        public = Principal(id="public", scopes=frozenset())
+        orders = [
+            Order(offered=offered, input={}, mode="sync", principal=public, key="order-1", address=address)
+            for address in ("10.0.0.1", "10.0.0.2")
+        ]
+        assert orders[0].key_digest != orders[1].key_digest
+        problem(await anyone.get("/hooks/open?name=Bob", headers=headers), 422, "key-reused")
+
+
+async def test_a_query_is_read_as_what_the_input_is_declared_to_be(tmp_path):
+    project = shop(tmp_path)
+    declared = {
+        "type": "object",
+        "required": ["n"],
+        "properties": {"n": {"type": "integer"}, "name": {"type": "string"}},
+    }
+    project.workflow(QUICK, name="typed", input=declared, trigger={"path": "/hooks/n", "method": "GET", "public": True})
+    async with serving(project) as server:
+        answer = await server.anyone().get("/hooks/n?n=3&name=4")
+        assert answer.status_code == 200, answer.text
+        assert (answer.json()["context"]["n"], answer.json()["context"]["name"]) == (3, "4")
+        assert (await server.anyone().get("/hooks/n?n=three&name=4")).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("integer", "-12", -12),
+        ("integer", "012", "012"),
+        ("integer", "1.5", "1.5"),
+        ("number", "1.5", 1.5),
+        ("number", "1e999", "1e999"),
+        ("number", "NaN", "NaN"),
+        ("boolean", "true", True),
+        ("boolean", "yes", "yes"),
+        ("string", "12", "12"),
+        (["string", "integer"], "12", "12"),
+        (None, "12", "12"),
+    ],
+)
+def test_words_of_a_query_are_read_only_as_what_they_plainly_are(kind, text, value):
+    assert input_of([("x", text)], {"properties": {"x": {} if kind is None else {"type": kind}}}) == {"x": value}
+    listed = {"properties": {"x": {"type": "array", "items": {} if kind is None else {"type": kind}}}}
+    assert input_of([("x", text)], listed) == {"x": [value]}
