@@ -40,6 +40,20 @@ async def test_durable_runs_are_started_in_every_way(tmp_path):
         assert 'tuvl_runs_started_total{durable="true",workflow="quick"} 3.0' in metrics
 
 
+async def test_a_detached_start_that_is_repeated_tells_where_its_run_stands_by_now(tmp_path):
+    async with serving(asking(tmp_path), durable=True) as server:
+        client = await server.client()
+        for number, (body, status) in enumerate((({"workflow": "asking"}, "suspended"), (GREETED, "completed"))):
+            for durable in {True, status != "suspended"}:
+                asked = {**body, "mode": "detached", "durable": durable}
+                headers = {"Idempotency-Key": f"again-{number}-{durable}"}
+                first = await client.post("/api/runs", json=asked, headers=headers)
+                assert first.json()["status"] in {"queued", "running", status}
+                await settled(client, first.json()["run_id"])
+                again = await client.post("/api/runs", json=asked, headers=headers)
+                assert (again.status_code, again.json()) == (202, {**first.json(), "status": status})
+
+
 async def test_a_question_is_listed_answered_once_under_a_race_and_the_run_goes_on(tmp_path):
     async with serving(asking(tmp_path), durable=True) as server:
         client = await server.client()

@@ -39,10 +39,14 @@ def run_of(shown: JsonObject) -> pb.Run:
     )
 
 
-def started_of(run_id: str, workflow: str, document: JsonObject | None) -> pb.StartResponse:
-    """Return what a start has led to: a result document, or a run that goes on."""
-    if document is None:
-        return pb.StartResponse(run_id=run_id, workflow=workflow, status="running")
+def begun_of(shown: JsonObject) -> pb.StartResponse:
+    """Return what a detached start has led to: where the run stands that was begun by it, or by one before."""
+    run_id, workflow, status = (str(shown[name]) for name in ("run_id", "workflow", "status"))
+    return pb.StartResponse(run_id=run_id, workflow=workflow, status=status)
+
+
+def started_of(run_id: str, workflow: str, document: JsonObject) -> pb.StartResponse:
+    """Return what a start has led to: a result document."""
     return pb.StartResponse(
         run_id=run_id, workflow=workflow, status=str(document["status"]), result_json=dump_json(document)
     )

@@ -4,7 +4,7 @@ import asyncio
 
 from tuvl.rpc import runs_pb2 as pb
 from tuvl.rpc.door import Outlet
-from tuvl.rpc.messages import event_of, object_of, started_of
+from tuvl.rpc.messages import begun_of, event_of, object_of, started_of
 from tuvl.server.attending import admitted_by, closing_down, outcome_of, shut_out, watching
 from tuvl.server.authentication import Caller, unauthorized
 from tuvl.server.known_runs import outcome_outside
@@ -26,13 +26,11 @@ class Starting:
         """Start a run, and wait for its result unless it is detached."""
         order = self._order(asked, caller, "detached" if asked.detached else "sync")
         run = await self._begun(order)
+        if order.mode == "detached":
+            return begun_of(await self._services.reading.run(run.run_id, caller.principal))
         if isinstance(run, Known):
-            if order.mode == "detached":
-                return started_of(run.run_id, order.offered.name, None)
             document = await outcome_outside(self._services, run.run_id, caller.principal)
             return started_of(run.run_id, order.offered.name, document)
-        if order.mode == "detached":
-            return started_of(run.run_id, run.workflow, None)
         try:
             return started_of(run.run_id, run.workflow, await outcome_of(self._services, run))
         finally:

@@ -80,10 +80,8 @@ class EventStream(Response):
         complete = False
         sending = asyncio.create_task(self._send(send))
         leaving = asyncio.create_task(_left(receive))
-        watching: list[asyncio.Future[object]] = [sending, leaving]
         shutting = None if self._shut_out is None else asyncio.ensure_future(self._shut_out())
-        if shutting is not None:
-            watching.append(shutting)
+        watching = (sending, leaving, *([] if shutting is None else [shutting]))
         try:
             await asyncio.wait(watching, return_when=asyncio.FIRST_COMPLETED)
             complete = sending.done() and not sending.cancelled() and sending.exception() is None and sending.result()

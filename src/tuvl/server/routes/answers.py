@@ -7,6 +7,7 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from tuvl.principal import Principal
 from tuvl.server.attending import Admitted, admitted_by, outcome_of, shut_out
 from tuvl.server.authentication import Caller
 from tuvl.server.event_stream import EventStream
@@ -28,7 +29,7 @@ async def answer_start(services: Services, request: Request, order: Order, calle
         return await _of_known(services, request, run, order, caller)
     match order.mode:
         case "detached":
-            return accepted(run.run_id, run.workflow)
+            return await accepted(services, run.run_id, order.principal)
         case "stream":
             admitted = admitted_by(services, caller)
             return stream(services, run.run_id, run.log.reader(), admitted=admitted, on_end=run.leave)
@@ -49,9 +50,10 @@ def finished(run_id: str, document: JsonObject | None) -> Response:
     return JSONResponse(document, status, headers={"Location": f"/api/runs/{run_id}"})
 
 
-def accepted(run_id: str, workflow: str) -> Response:
-    """Answer that a run goes on by itself."""
-    body = {"run_id": run_id, "workflow": workflow, "status": "running"}
+async def accepted(services: Services, run_id: str, reader: Principal) -> Response:
+    """Answer that a run goes on by itself, and where it stands: one that was begun before may be over."""
+    shown = await services.reading.run(run_id, reader)
+    body = {name: shown[name] for name in ("run_id", "workflow", "status")}
     return JSONResponse(body, 202, headers={"Location": f"/api/runs/{run_id}"})
 
 
@@ -84,7 +86,7 @@ async def _of_known(services: Services, request: Request, run: Known, order: Ord
     """Answer for a run that was started before, and is over, or in another process."""
     match order.mode:
         case "detached":
-            return accepted(run.run_id, order.offered.name)
+            return await accepted(services, run.run_id, order.principal)
         case "stream":
             reader = outside(services, run.run_id, order.principal)
             return stream(services, run.run_id, reader, admitted=admitted_by(services, caller))

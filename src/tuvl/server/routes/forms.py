@@ -62,11 +62,11 @@ class ProblemDetails(BaseModel):
 
 
 class Accepted(BaseModel):
-    """A run that goes on by itself."""
+    """A run that goes on by itself; one that was started before under the same key may be over."""
 
     run_id: str
     workflow: str
-    status: Literal["queued", "running"]
+    status: RunStatus
 
 
 class Answer(Form):

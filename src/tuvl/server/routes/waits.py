@@ -38,9 +38,8 @@ def waits_router(services: Services) -> APIRouter:
         run_id: RunId, caller: Annotated[Caller, Depends(operator)], said: Instruction | None = None
     ) -> Response:
         """End a durable run, wherever it is, also one that waits; the steps routed from `aborted` still run."""
-        shown = await services.reading.run(run_id, caller.principal)
         await services.durable.abort(run_id, "" if said is None else said.message, caller.principal)
-        return accepted(run_id, str(shown["workflow"]))
+        return await accepted(services, run_id, caller.principal)
 
     @router.post("/runs/{run_id}/fork", status_code=202, responses=problems(404, 409), response_model=Accepted)
     async def fork_run(run_id: RunId, body: Fork, caller: Annotated[Caller, Depends(operator)]) -> Response:
@@ -50,6 +49,7 @@ def waits_router(services: Services) -> APIRouter:
         offered = services.catalogue.workflows.get(str(shown["workflow"]))
         if offered is not None:
             check_rights(offered, caller.principal)
-        return accepted(await services.durable.fork(run_id, body.at, caller.principal), str(shown["workflow"]))
+        forked = await services.durable.fork(run_id, body.at, caller.principal)
+        return await accepted(services, forked, caller.principal)
 
     return router
