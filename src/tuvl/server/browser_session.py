@@ -111,7 +111,7 @@ class BrowserSessions:
         """Take the form: a good token makes a session, and leads to where the form says."""
         if not is_same_origin(request):
             raise Problem(403, "forged", "this does not come from the page where one signs in")
-        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), max_num_fields=10))
+        form = await _form(request)
         caller = await self._authenticator.of_token(form.get(_TOKEN, "").strip())
         if caller is None:
             wait = self._tries.take(request.client.host if request.client else "")
@@ -126,7 +126,7 @@ class BrowserSessions:
         """End the session of a request."""
         session = await self.session(request)
         if session is not None:
-            form = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), max_num_fields=10))
+            form = await _form(request)
             self.check_post(request, session, form.get(CSRF_FIELD))
             await self._ended.add(session.id, until=session.until)
         answer = RedirectResponse(SIGN_IN, 303)
@@ -193,12 +193,31 @@ def is_same_origin(request: Request) -> bool:
     if site is not None:
         return site in {"same-origin", "none"}
     origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    return origin is None or _netloc(origin) == request.headers.get("host")
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """Return the fields of a form; one that cannot be read has none."""
+    try:
+        return dict(parse_qsl((await request.body()).decode("utf-8", "replace"), max_num_fields=10))
+    except ValueError:
+        return {}
+
+
+def _netloc(url: str) -> str | None:
+    """Return host and port of an address; `None` for what is none."""
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return None
 
 
 def _own_path(text: str) -> str:
     """Return where to go, when that is a path of this server; else home."""
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return HOME
     safe = text.startswith("/") and not text.startswith("//") and "\\" not in text and text.isprintable()
     return text if safe and not parts.scheme and not parts.netloc else HOME
 

@@ -3,6 +3,7 @@
 from tuvl.control import ControlAction
 from tuvl.principal import Principal
 from tuvl.server.problems import Problem, unknown_run
+from tuvl.server.words import is_storable, storable
 from tuvl.supervision.registry import RunRegistry
 from tuvl.supervision.runs import Directive, RunInfo
 from tuvl.values import JsonObject
@@ -23,7 +24,7 @@ class Controlling:
 
     async def one(self, run_id: str, reader: Principal) -> JsonObject:
         """Return one of them; raises `Problem`."""
-        info = await self._registry.get(run_id, reader)
+        info = await self._registry.get(run_id, reader) if is_storable(run_id) else None
         if info is None:
             raise unknown_run(run_id)
         return _shown(info)
@@ -32,8 +33,8 @@ class Controlling:
         """Tell a run something, and return what became of it; raises `Problem`."""
         if kind == "steer" and not message.strip():
             raise Problem(422, "message-missing", "a steer needs a `message`: it is what the agent is told")
-        directive = Directive(kind=kind, message=message, by=reader.id)
-        if not await self._registry.direct(run_id, directive, reader):
+        directive = Directive(kind=kind, message=storable(message), by=reader.id)
+        if not is_storable(run_id) or not await self._registry.direct(run_id, directive, reader):
             raise unknown_run(run_id)
         found = await self._registry.wait_settled(directive.id, SETTLED_WITHIN_S)
         return {

@@ -20,8 +20,10 @@ from tuvl.server.elsewhere import LOOK_S, Elsewhere
 from tuvl.server.event_log import EventLog
 from tuvl.server.problems import Problem, unknown_run
 from tuvl.server.reading import Reading
+from tuvl.server.words import storable
 from tuvl.settings import Settings
 from tuvl.supervision.registry import RunRegistry
+from tuvl.supervision.runs import Directive
 from tuvl.values import JsonObject
 
 UNASKED_S = 120.0
@@ -173,14 +175,26 @@ class DurableRuns:
 
     async def abort(self, run_id: str, reason: str, by: Principal) -> None:
         """Have a run end as aborted, wherever it is; raises `Problem`."""
-        await self._reading.run(run_id, by)
+        shown, reason = await self._reading.run(run_id, by), storable(reason)
+        if not self.there:
+            await self._abort_passing(shown, reason, by)
+            return
         try:
             await self.host.abort(run_id, f"aborted by {by.id}: {reason}" if reason else f"aborted by {by.id}", by.id)
         except NoSuchRun:
-            raise unknown_run(run_id) from None
+            await self._abort_passing(shown, reason, by)
+            return
         except UsageError as error:
             raise Problem(409, "has-ended", str(error)) from None
         self._begun(run_id)
+
+    async def _abort_passing(self, shown: JsonObject, reason: str, by: Principal) -> None:
+        """End a run that is not durable, in whichever process it goes on."""
+        run_id = str(shown["run_id"])
+        if shown["status"] not in {"queued", "running"}:
+            raise Problem(409, "has-ended", f"run {run_id!r} has ended; there is nothing to stop")
+        if not await self._registry.direct(run_id, Directive(kind="abort", message=reason, by=by.id), by):
+            raise Problem(409, "not-reached", f"run {run_id!r} is not durable, and its process cannot be reached")
 
     async def fork(self, run_id: str, at: str, by: Principal) -> str:
         """Start a run of somebody's with the record of another one up to a step; returns its id, raises `Problem`."""
@@ -190,7 +204,9 @@ class DurableRuns:
         except MayNotStart as error:
             raise Problem(403, "right-missing", str(error)) from None
         except NoSuchRun:
-            raise unknown_run(run_id) from None
+            raise Problem(
+                409, "not-durable", f"run {run_id!r} is not durable: it has no record to begin from"
+            ) from None
 
     def abort_soon(self, run_id: str, reason: str, *, by: str) -> None:
         """Have a run end; a failure is logged, since nobody waits for it."""

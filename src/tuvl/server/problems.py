@@ -2,19 +2,20 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tuvl.errors import ConfigError, InputError, StepError, TuvlError
 from tuvl.redaction import redact
-from tuvl.values import JsonObject, JsonValue, dump_json
+from tuvl.values import JsonObject, JsonValue, dump_json, shorten
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -135,10 +136,37 @@ def fault_response() -> Response:
     return problem_response(500, "internal", "the server made a mistake; its log says which")
 
 
+def _fields(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
+    """Return an object; one that says something twice says two things, and who reads it elsewhere takes the other."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
+        raise Problem(400, "unreadable", f"the key {shorten(twice)!r} is given twice in one object")
+    return found
+
+
+class JsonRoute(APIRoute):
+    """A path whose body is read as `read_json` reads it."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        handle = super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            return await handle(_JsonRequest(request.scope, request.receive))
+
+        return handler
+
+
+class _JsonRequest(Request):
+    async def json(self) -> JsonValue:
+        return read_json(await self.body())
+
+
 def read_json(body: bytes) -> JsonValue:
     """Read the body of a request; raises `Problem` when it is no JSON."""
     try:
-        value: JsonValue = json.loads(body)
+        value: JsonValue = json.loads(body, object_pairs_hook=_fields)
     except (ValueError, RecursionError):
         raise Problem(400, "unreadable", "the body is no JSON") from None
     return value

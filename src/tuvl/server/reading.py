@@ -5,6 +5,7 @@ from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
 from tuvl.principal import Principal
 from tuvl.server.live_runs import LiveRun, LiveRuns
 from tuvl.server.problems import unknown_run
+from tuvl.server.words import is_storable
 from tuvl.values import JsonObject
 
 
@@ -17,10 +18,13 @@ class Reading:
 
     async def runs(self, asked: RunFilter, reader: Principal) -> Rows:
         """Return the runs that the reader may see, newest first."""
-        return await self._access.store.listed(asked, reader) if self._access.is_there else []
+        there = self._access.is_there and is_storable(asked.workflow, asked.principal)
+        return await self._access.store.listed(asked, reader) if there else []
 
     async def run(self, run_id: str, reader: Principal) -> JsonObject:
         """Return one run whole; raises `Problem`."""
+        if not is_storable(run_id):
+            raise unknown_run(run_id)
         live = self._live.find(run_id, reader)
         if live is not None and live.log.ended:
             await live.done.wait()  # its last event is out, and its record nearly so
@@ -34,7 +38,8 @@ class Reading:
     async def trace(self, run_id: str, asked: TraceFilter, reader: Principal) -> Rows:
         """Return the audited calls of one run, in order; raises `Problem`."""
         await self.run(run_id, reader)
-        return await self._access.store.trace(run_id, asked) if self._access.is_there else []
+        there = self._access.is_there and is_storable(asked.step, asked.tool)
+        return await self._access.store.trace(run_id, asked) if there else []
 
 
 def _unrecorded(run: LiveRun) -> JsonObject:

@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from tuvl.control import ControlAction
 from tuvl.server.authentication import Caller
+from tuvl.server.problems import JsonRoute
 from tuvl.server.routes.callers import caller_with
 from tuvl.server.routes.forms import Directed, Instruction, LiveRuns, LiveRunShown, problems
 from tuvl.server.services import Services
@@ -16,7 +17,7 @@ RunId = Annotated[str, Path(max_length=200, description="Id of the run.")]
 
 def agents_router(services: Services) -> APIRouter:
     """Return the paths."""
-    router = APIRouter(prefix="/api/agents", tags=["agents"])
+    router = APIRouter(prefix="/api/agents", tags=["agents"], route_class=JsonRoute)
     observer, operator = caller_with(services, "agent:observe"), caller_with(services, "agent:control")
 
     @router.get("", responses=problems(), response_model=LiveRuns)

@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from tuvl.data.run_rows import TraceFilter
 from tuvl.server.authentication import Caller
+from tuvl.server.problems import JsonRoute
 from tuvl.server.routes.answers import answer_start, key_of, mode_of
 from tuvl.server.routes.callers import caller_with
 from tuvl.server.routes.forms import Accepted, RunList, RunsAsked, RunShown, StartRequest, Trace, WorkflowList, problems
@@ -21,7 +22,7 @@ _STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 def runs_router(services: Services) -> APIRouter:
     """Return the paths."""
-    router = APIRouter(prefix="/api", tags=["runs"])
+    router = APIRouter(prefix="/api", tags=["runs"], route_class=JsonRoute)
     starter, reader = caller_with(services, "runs:start"), caller_with(services, "runs:read")
 
     @router.get("/workflows", responses=problems(), response_model=WorkflowList)

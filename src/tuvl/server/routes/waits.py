@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from tuvl.hosting.requests import AnswerRequest
 from tuvl.server.authentication import Caller
+from tuvl.server.problems import JsonRoute
 from tuvl.server.routes.answers import accepted
 from tuvl.server.routes.callers import caller_with
 from tuvl.server.routes.forms import Accepted, Answer, AnswerTaken, Fork, Instruction, Waits, problems
@@ -18,7 +19,7 @@ RunId = Annotated[str, Path(max_length=200, description="Id of the run.")]
 
 def waits_router(services: Services) -> APIRouter:
     """Return the paths."""
-    router = APIRouter(prefix="/api", tags=["waits"])
+    router = APIRouter(prefix="/api", tags=["waits"], route_class=JsonRoute)
     reader, operator = caller_with(services, "runs:read"), caller_with(services, "runs:control")
 
     @router.get("/waits", responses=problems(), response_model=Waits)
@@ -37,7 +38,7 @@ def waits_router(services: Services) -> APIRouter:
     async def abort_run(
         run_id: RunId, caller: Annotated[Caller, Depends(operator)], said: Instruction | None = None
     ) -> Response:
-        """End a durable run, wherever it is, also one that waits; the steps routed from `aborted` still run."""
+        """End a run, wherever it is, also a durable one that waits; the steps routed from `aborted` still run."""
         await services.durable.abort(run_id, "" if said is None else said.message, caller.principal)
         return await accepted(services, run_id, caller.principal)
 
