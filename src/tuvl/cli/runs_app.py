@@ -73,8 +73,8 @@ def list_(
     project: Project = None,
 ) -> None:
     """List runs, the newest first."""
-    from tuvl.cli.runs_waiting import WaitingCommand
     from tuvl.cli.runs_control import RunControlCommand
+    from tuvl.cli.runs_waiting import WaitingCommand
     from tuvl.data.run_rows import RunFilter
 
     asked = RunFilter(
