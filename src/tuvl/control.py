@@ -52,6 +52,10 @@ class RunControl:
         self._pause_max_s = pause_max_s
         self._running = asyncio.Event()
         self._running.set()
+        self._freed = asyncio.Event()
+        """Set while a run need not wait where it is parked: it is not paused, or leaves."""
+        self._freed.set()
+        self._leaving = False
         self._steers: list[str] = []
         self._scopes: dict[asyncio.Task[object], int] = {}
         self._cleanup: RunControl | None = None
@@ -65,6 +69,8 @@ class RunControl:
 
         It returns `False` for what is on record already: a process before this one has been told it.
         """
+        self.leave: Callable[[], Awaitable[None]] | None = None
+        """Takes a durable run out of this process between two entries of its record, by raising."""
         self.abort_signal = threading.Event()
         """Set on abort; a synchronous node in a thread may look at it (`ctx.abort`)."""
 
@@ -82,10 +88,19 @@ class RunControl:
         """Park the run at its next checkpoint; one that stays paused too long is aborted."""
         if not self.aborted:
             self._running.clear()
+            if not self._leaving:
+                self._freed.clear()
 
     def resume(self) -> None:
         """Let a paused run go on."""
         self._running.set()
+        self._freed.set()
+
+    def let_go(self) -> None:
+        """Have a run that is paused leave this process, if it can; it is paused where it goes on, too."""
+        if self.leave is not None:
+            self._leaving = True
+            self._freed.set()
 
     def steer(self, message: str) -> None:
         """Queue guidance for the model; it is delivered once, in order, before the next model call.
@@ -113,6 +128,7 @@ class RunControl:
         self.abort_reason = reason
         self.abort_signal.set()
         self._running.set()
+        self._freed.set()
         current = asyncio.current_task()
         for task in self._scopes:
             # A run that aborts itself is not waiting for anything; it meets `raise_if_aborted` next.
@@ -158,16 +174,18 @@ class RunControl:
     async def park(self) -> None:
         """Wait while the run is paused; a pause that lasts too long becomes an abort. Steers stay queued.
 
-        Where `pause_max_s` is 0, nobody resumes anything, and a pause is an abort.
+        Where `pause_max_s` is 0, nobody resumes anything, and a pause is an abort. A run that is let go of leaves.
         """
         if self.paused and self._pause_max_s <= 0:
             self.abort("paused, and nobody here could resume it")
-        if not self._running.is_set():
+        if self.paused:
             try:
                 async with asyncio.timeout(self._pause_max_s):
-                    await self._running.wait()
+                    await self._freed.wait()
             except TimeoutError:
                 self.abort(f"paused for more than {number_text(self._pause_max_s)} s")
+        if self.paused and self._leaving and self.leave is not None:
+            await self.leave()
 
     def raise_if_aborted(self) -> None:
         """Raise `Aborted` when the run has been told to stop."""

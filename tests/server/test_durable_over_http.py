@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tests.server.server_support import QUESTION, events_of, opened, problem, reached, serving, shop
+from tests.server.server_support import GATED, QUESTION, events_of, opened, problem, reached, serving, shop
 
 GREETED = {"workflow": "quick", "input": {"name": "Ada"}}
 
@@ -109,6 +109,34 @@ async def test_a_client_that_leaves_ends_its_durable_run_unless_that_was_detache
         shown = await settled(client, run_id)
         assert shown["status"] == "aborted"
         assert "its client has left" in shown["error"]["message"]
+
+
+async def test_a_paused_durable_run_holds_no_server_up_and_is_paused_in_the_next(tmp_path):
+    project = shop(tmp_path)
+    again = "- {id: again, kind: Functional, runner: gate, effects: read}\n- {id: done"
+    project.workflow(GATED.replace("- {id: done", again), name="parked")
+    async with serving(project, durable=True, grace_s=600) as server:
+        client = await server.client()
+        token = client.headers["authorization"]
+        body = {"workflow": "parked", "input": {"gate": "parked"}, "mode": "detached"}
+        run_id = (await client.post("/api/runs", json=body)).json()["run_id"]
+        await reached("parked")
+        told = await client.post(f"/api/agents/{run_id}/pause")
+        assert told.json()["outcome"] == "applied"
+        opened("parked")
+        async with asyncio.timeout(30):
+            while not (await client.get(f"/api/agents/{run_id}")).json()["paused"]:
+                pass
+            server.stop.set()
+            await asyncio.shield(server.task)
+    async with serving(project, durable=True) as server, asyncio.timeout(30):
+        client = server.anyone(Authorization=token)
+        while not (await client.get(f"/api/agents/{run_id}")).json().get("paused"):
+            pass
+        assert (await client.get(f"/api/runs/{run_id}")).json()["status"] in {"queued", "running"}
+        assert (await client.post(f"/api/agents/{run_id}/resume")).json()["outcome"] == "applied"
+        shown = await settled(client, run_id)
+        assert (shown["status"], shown["result"]["context"]["passed"]) == ("completed", True)
 
 
 async def test_a_durable_run_that_a_server_leaves_is_gone_on_with_by_the_next(tmp_path):

@@ -37,13 +37,17 @@ class LeavingJournal(DurableJournal):
     ) -> JsonValue:
         """Return the recorded outcome, or do the work and record it; raises `Left` where the process lets go."""
         if self.known(name) is None and self._leaving():
-            # What runs beside it would be cut off, and nobody would know what became of an effect.
-            await self._effects.none_in_flight()
-            raise Left
+            await self.leave()
         if effect is None:
             return await super().record(name, work, asked=asked)
         with self._effects.one():
             return await super().record(name, work, effect=effect, asked=asked)
+
+    async def leave(self) -> None:
+        """Let go of the run, as soon as no effect is in flight; raises `Left`."""
+        # What runs beside would be cut off, and nobody would know what became of an effect.
+        await self._effects.none_in_flight()
+        raise Left
 
 
 class _Effects:

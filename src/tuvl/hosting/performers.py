@@ -95,7 +95,7 @@ class Performer:
             self._watching = asyncio.create_task(watching, name="tuvl-host")
 
     async def _close(self, taken: Taken, runs: SharedRuns) -> None:
-        taken.leaving = True
+        taken.leave()
         self._mind()
         beside = [task for task in (self._watching, self._looking) if task is not None]
         for task in beside:
@@ -114,7 +114,7 @@ class Performer:
         """Take no new runs, and leave those that go on here after what each is doing; returns how many still go on."""
         if self._taken is None:
             return 0
-        self._taken.leaving = True
+        self._taken.leave()
         self._mind()
         until = time.monotonic() + timeout_s
         while self._taken.running and time.monotonic() < until:  # noqa: ASYNC110 - bounded, and rare

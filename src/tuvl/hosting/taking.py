@@ -73,6 +73,12 @@ class Taken:
         """Ids of the runs that go on here."""
         return list(self._controls)
 
+    def leave(self) -> None:
+        """Let go of the runs that go on here: of those that are paused now, of others after what they are doing."""
+        self.leaving = True
+        for control in self._controls.values():
+            control.let_go()
+
     async def cancel(self) -> None:
         """Cut off what goes on here, and wait until it has stopped."""
         tasks = list(self._tasks)
@@ -135,6 +141,9 @@ class Taken:
             self.abort(run_id, order.reason, by=order.by)
         try:
             journal = LeavingJournal(rows, found, leaving=lambda: self.leaving, answers=answers)
+            control.leave = journal.leave
+            if self.leaving:
+                control.let_go()
             async with self._workshop.of(started) as prepared:
                 if order is None:
                     await self._line_up(run_id, prepared.plan, rows.owner)
