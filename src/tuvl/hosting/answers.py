@@ -1,12 +1,17 @@
 """Whether an answer fits what a run asks, and whoever gives it."""
 
+import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tuvl.errors import UsageError
 from tuvl.hosting.requests import AnswerRefused
 from tuvl.principal import Principal
 from tuvl.steps.human import refuse_answer, refuse_person
 from tuvl.values import JsonObject, JsonValue, NotJsonError, dump_json, to_json
+
+if TYPE_CHECKING:
+    from tuvl.durable.shared_state import WaitRow
 
 OUTCOMES = ("done", "retry", "failed")
 
@@ -44,6 +49,16 @@ def _to_question(asked: JsonObject, value: JsonObject, who: Principal, also_requ
     except UsageError as error:
         raise AnswerRefused(str(error), "invalid") from None
     return {"answer": value}
+
+
+def refuse_late(wait: "WaitRow") -> None:
+    """Raise `AnswerRefused` for an answer to what has one, or whose time is over."""
+    if wait.answered_at is not None:
+        raise AnswerRefused(
+            f"run {wait.run_id!r} has its answer: already answered by {wait.answered_by}", "already_answered"
+        )
+    if wait.deadline is not None and wait.deadline <= time.time():
+        raise AnswerRefused(f"run {wait.run_id!r} waits no more: the time for an answer is over", "too_late")
 
 
 def refuse_too_large(value: JsonObject, context: Mapping[str, JsonValue], most: int) -> None:

@@ -7,7 +7,7 @@ process at a time has it. What is promised of a run is in `docs/durable.md`.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
@@ -21,7 +21,7 @@ from tuvl.durable.inherited import record_of, rows_of_payload
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.errors import ConfigError, UsageError
 from tuvl.events.sink import InlineSink, Sink
-from tuvl.hosting.answers import checked, refuse_too_large
+from tuvl.hosting.answers import checked, refuse_late, refuse_too_large
 from tuvl.hosting.forking import forked
 from tuvl.hosting.opening import executor_id, opened, require_backend
 from tuvl.hosting.requests import (
@@ -32,9 +32,9 @@ from tuvl.hosting.requests import (
     RunState,
     StartRequest,
     WaitingRun,
-    WaitKind,
 )
 from tuvl.hosting.started import Started, last_definition
+from tuvl.hosting.waiting import waiting_of
 from tuvl.hosting.workshop import Workshop
 from tuvl.llm.pacing import Paces
 from tuvl.plan.model import ExecutionPlan
@@ -188,6 +188,10 @@ class Host:
         await self._accept(run_id, started, started.to_json(), plan, here=here)
         return run_id
 
+    async def freeze(self, workflows: Collection[str]) -> None:
+        """Have workflows be started as their files are now, however those change."""
+        await self._workshop.freeze(workflows)
+
     async def _known(self, request: StartRequest) -> str | None:
         run_id = request.run_id
         if run_id is not None:
@@ -286,7 +290,7 @@ class Host:
     async def waits(self, reader: Principal) -> list[WaitingRun]:
         """Return what runs wait for that the reader may see, the oldest first."""
         found = await _asked(self._state.open_waits)
-        return [_waiting(wait) for wait in found if _may_see(reader, wait.tenant)]
+        return [waiting_of(wait) for wait in found if _may_see(reader, wait.tenant)]
 
     async def answer(self, run_id: str, request: AnswerRequest) -> Answered:
         """Answer what a run waits for; it goes on at once, in whichever process takes it.
@@ -295,7 +299,7 @@ class Host:
         `NoSuchRun`.
         """
         wait, started = await self._asked(run_id, request)
-        _refuse_late(wait)
+        refuse_late(wait)
         value = checked(wait.kind, wait.asked, request.value, request.by, started.also_requested_by)
         async with self._workshop.of(started) as prepared:
             most = prepared.plan.limits.max_context_bytes
@@ -303,7 +307,7 @@ class Host:
         await self._registry.access.store.requeue(run_id, was="suspended")
         at = time.time()
         if not await _asked(self._state.answer, wait, value, by=request.by.id, at=at):
-            _refuse_late((await self._asked(run_id, request))[0])
+            refuse_late((await self._asked(run_id, request))[0])
             raise AnswerRefused(f"run {run_id!r} waits for this no more", "not_waiting")
         return Answered(run_id=run_id, by=request.by.id, at=datetime.fromtimestamp(at, UTC))
 
@@ -419,31 +423,3 @@ def _key(request: StartRequest) -> str:
 
 def _may_see(reader: Principal, tenant: str | None) -> bool:
     return ANY in reader.scopes or reader.tenant == tenant
-
-
-def _refuse_late(wait: "WaitRow") -> None:
-    if wait.answered_at is not None:
-        raise AnswerRefused(
-            f"run {wait.run_id!r} has its answer: already answered by {wait.answered_by}", "already_answered"
-        )
-    if wait.deadline is not None and wait.deadline <= time.time():
-        raise AnswerRefused(f"run {wait.run_id!r} waits no more: the time for an answer is over", "too_late")
-
-
-def _waiting(wait: "WaitRow") -> WaitingRun:
-    group, assignee, by = (wait.asked.get(name) for name in ("required_group", "assignee", "requested_by"))
-    return WaitingRun(
-        run_id=wait.run_id,
-        workflow=wait.workflow,
-        kind=cast(WaitKind, wait.kind),
-        step=wait.step,
-        message=wait.message,
-        asked=wait.asked,
-        digest=wait.digest,
-        since=datetime.fromtimestamp(wait.since, UTC),
-        deadline=None if wait.deadline is None else datetime.fromtimestamp(wait.deadline, UTC),
-        groups=() if group is None else (str(group),),
-        assignee=None if assignee is None else str(assignee),
-        requested_by=None if by is None else str(by),
-        tenant=wait.tenant,
-    )

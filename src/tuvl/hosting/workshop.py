@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 
@@ -14,10 +14,12 @@ from tuvl.errors import UsageError
 from tuvl.hosting.started import Defined, Started, defined
 from tuvl.llm.pacing import Paces
 from tuvl.plan.model import ExecutionPlan
+from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
 from tuvl.settings import Settings, environment
 from tuvl.shipping.contents import collect
+from tuvl.source.document import Document
 from tuvl.suggest import did_you_mean
 from tuvl.supervision.registry import RunRegistry
 from tuvl.supervision.runs import RunInfo
@@ -100,6 +102,18 @@ def _stamp(root: Path, path: str) -> tuple[str, int, int]:
     return path, found.st_mtime_ns, found.st_size
 
 
+def _as_started(workflow: str, definition: str, models: Mapping[str, str]) -> Started:
+    return Started(
+        workflow=workflow,
+        definition=definition,
+        input={},
+        models=dict(models),
+        principal=Principal(),
+        timeout_s=None,
+        trace=False,
+    )
+
+
 class Workshop:
     """The definitions in use of one project."""
 
@@ -122,6 +136,8 @@ class Workshop:
         self._keep, self._fetch = keep, fetch
         self._kept: OrderedDict[Key, Prepared] = OrderedDict()
         self._latest: dict[tuple[str, tuple[tuple[str, str], ...]], Key] = {}
+        self._frozen: dict[str, str] = {}
+        """Workflows that are started by one definition."""
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
@@ -149,6 +165,16 @@ class Workshop:
         finally:
             await self._let_go(prepared)
 
+    async def freeze(self, workflows: Collection[str]) -> None:
+        """Keep what workflows are made of, and start them so from now on, whatever becomes of the files."""
+        async with self._lock:
+            for name in workflows:
+                try:
+                    digest, _ = await self._kept_files(*self._found_workflow(name))
+                except UsageError:
+                    continue  # what cannot be kept cannot be started as a durable run either, and says so then
+                self._frozen[name] = digest
+
     async def aclose(self) -> None:
         """Close the engines; no run may need them any more."""
         while self._kept:
@@ -156,26 +182,36 @@ class Workshop:
             await prepared.engine.aclose()
 
     async def _current(self, workflow: str, models: Mapping[str, str]) -> Prepared:
+        if workflow in self._frozen:
+            return await self._of(_as_started(workflow, self._frozen[workflow], models))
         named = (workflow, tuple(sorted(models.items())))
         key = self._latest.get(named)
         found = None if key is None else self._kept.get(key)
         if found is not None and not found.changed and found.is_fresh():
             return found
+        project, document = self._found_workflow(workflow)
+        digest, files = await self._kept_files(project, document)
+        prepared = self._prepared(Defined(project=project, document=document, changed=False), digest, dict(models))
+        prepared.stamps = stamps_of(self._root, list(files))
+        key = (digest, *named)
+        await self._put(key, prepared)
+        self._latest[named] = key
+        return prepared
+
+    def _found_workflow(self, workflow: str) -> tuple[ProjectIndex, Document]:
         project = ProjectIndex(self._root)
         project.state_root = self._state_root
         document = project.workflow(workflow)
         if document is None:
             hint = did_you_mean(workflow, project.named("Workflow")) or "`tuvl validate` lists what there is"
             raise UsageError(f"the project has no workflow {workflow!r}; {hint}")
+        return project, document
+
+    async def _kept_files(self, project: ProjectIndex, document: Document) -> tuple[str, Files]:
         files = await asyncio.to_thread(lambda: collect(project, only=document).files)
         digest = digest_of(files)
-        prepared = self._prepared(Defined(project=project, document=document, changed=False), digest, dict(models))
-        prepared.stamps = stamps_of(self._root, list(files))
         await asyncio.to_thread(self._keep_both, digest, files)
-        key = (digest, *named)
-        await self._put(key, prepared)
-        self._latest[named] = key
-        return prepared
+        return digest, files
 
     def _keep_both(self, digest: str, files: Files) -> None:
         Definitions(self._state_root).keep(files)

@@ -1,6 +1,7 @@
 """The workflows of the project that the server runs: found, checked and compiled once, when it starts."""
 
 from collections.abc import Iterable, Mapping
+from urllib.parse import unquote
 
 from tuvl.analysis.steps import mapping
 from tuvl.check.finding import Report
@@ -59,7 +60,8 @@ class Offered:
     @property
     def must_be_durable(self) -> bool:
         """Whether a run of it is durable whatever the caller says."""
-        return self.plan.durable or self.waits_for_people
+        # Only so many at once: durable runs alone stand in a line, over all processes.
+        return self.plan.durable or self.waits_for_people or self.plan.limits.concurrency is not None
 
     def to_json(self) -> JsonObject:
         """Return what callers are told of it."""
@@ -163,4 +165,5 @@ def _trigger(given: Mapping[str, object]) -> Trigger | None:
     path = given.get("path")
     if not isinstance(path, str):
         return None
-    return Trigger(path=path, method=str(given.get("method", "POST")), public=given.get("public") is True)
+    # Requests are looked up by what their path says when it is decoded.
+    return Trigger(path=unquote(path), method=str(given.get("method", "POST")), public=given.get("public") is True)

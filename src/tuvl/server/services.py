@@ -81,6 +81,7 @@ class Services:
         await self.durable.open()
         if self.durable.there:
             self.engine.pace_by(self.durable.host.paces)
+            await self.durable.host.freeze(self.catalogue.workflows)
         self.lost.open()
 
     async def drain(self) -> None:
