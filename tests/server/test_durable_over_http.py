@@ -54,6 +54,38 @@ async def test_a_detached_start_that_is_repeated_tells_where_its_run_stands_by_n
                 assert (again.status_code, again.json()) == (202, {**first.json(), "status": status})
 
 
+async def test_durable_runs_are_counted_from_their_start_to_their_end(tmp_path):
+    async with serving(asking(tmp_path), durable=True) as server:
+        client = await server.client()
+
+        async def counted(name: str) -> float:
+            lines = (await client.get("/metrics")).text.splitlines()
+            return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+
+        body = {"workflow": "gated", "input": {"gate": "metered"}, "mode": "detached"}
+        headers = {"Idempotency-Key": "metered"}
+        run_id = (await client.post("/api/runs", json=body, headers=headers)).json()["run_id"]
+        await client.post("/api/runs", json=body, headers=headers)
+        await reached("metered")
+        assert await counted("tuvl_runs_running") == 1
+        opened("metered")
+        await settled(client, run_id)
+        waits = (await client.post("/api/runs", json={"workflow": "asking"})).json()["run_id"]
+        assert await counted('tuvl_runs_ended_total{status="suspended"') == 0, "it waits, and has not ended"
+        await client.post(f"/api/runs/{waits}/abort")
+        await settled(client, waits)
+        forked = await client.post(f"/api/runs/{run_id}/fork", json={"at": "hold"})
+        assert forked.status_code == 202, forked.text
+        await settled(client, forked.json()["run_id"])
+        async with asyncio.timeout(20):
+            while await counted("tuvl_runs_ended_total") < 3 or await counted("tuvl_runs_running"):
+                pass
+        assert await counted('tuvl_runs_started_total{durable="true",workflow="gated"}') == 2
+        assert await counted('tuvl_runs_ended_total{status="completed",workflow="gated"}') == 2
+        assert await counted('tuvl_runs_ended_total{status="aborted",workflow="asking"}') == 1
+        assert await counted('tuvl_run_seconds_count{workflow="gated"}') == 2
+
+
 async def test_a_question_is_listed_answered_once_under_a_race_and_the_run_goes_on(tmp_path):
     async with serving(asking(tmp_path), durable=True) as server:
         client = await server.client()

@@ -18,6 +18,7 @@ from tuvl.project.index import ProjectIndex
 from tuvl.redaction import redact
 from tuvl.server.elsewhere import LOOK_S, Elsewhere
 from tuvl.server.event_log import EventLog
+from tuvl.server.performed_here import Ended, PerformedHere
 from tuvl.server.problems import Problem, unknown_run
 from tuvl.server.reading import Reading
 from tuvl.server.words import storable
@@ -82,7 +83,9 @@ class DurableRuns:
         concurrency: int,
         clock: Clock,
         sinks: Callable[[], Sequence[Sink]],
+        ended: Ended = lambda workflow, status, seconds: None,
     ) -> None:
+        """Wire them; `ended` hears of the runs that end in this process."""
         self._project = project
         self._settings = settings
         self._registry = registry
@@ -90,6 +93,7 @@ class DurableRuns:
         self._concurrency = concurrency
         self._clock = clock
         self._sinks = sinks
+        self._on_end = ended
         self._host: Host | None = None
         self._stack = AsyncExitStack()
         self._elsewhere: Elsewhere | None = None
@@ -102,6 +106,11 @@ class DurableRuns:
     def there(self) -> bool:
         """Whether there can be any."""
         return self._host is not None
+
+    @property
+    def running(self) -> int:
+        """How many go on in this process."""
+        return 0 if self._host is None else len(self._host.running)
 
     @property
     def host(self) -> Host:
@@ -123,7 +132,7 @@ class DurableRuns:
                 concurrency=self._concurrency,
                 registry=self._registry,
                 sinks_for=lambda run_id: self._sinks(),
-                follower_for=self._begun,
+                follower_for=lambda run_id: PerformedHere(self._begun(run_id), self._on_end),
             )
         )
         self._elsewhere = Elsewhere(self._host, self._registry.access)

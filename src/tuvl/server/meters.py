@@ -31,11 +31,17 @@ class Meters:
             buckets=_REQUEST_BUCKETS,
         )
         self.runs_started = Counter(
-            "tuvl_runs_started", "Runs started.", ("workflow", "durable"), registry=self.registry
+            "tuvl_runs_started", "Runs started, forks included.", ("workflow", "durable"), registry=self.registry
         )
-        self.runs_ended = Counter("tuvl_runs_ended", "Runs ended.", ("workflow", "status"), registry=self.registry)
+        self.runs_ended = Counter(
+            "tuvl_runs_ended", "Runs that ended in this process.", ("workflow", "status"), registry=self.registry
+        )
         self.run_seconds = Histogram(
-            "tuvl_run_seconds", "How long runs took.", ("workflow",), registry=self.registry, buckets=_RUN_BUCKETS
+            "tuvl_run_seconds",
+            "How long runs took, what they waited for people included.",
+            ("workflow",),
+            registry=self.registry,
+            buckets=_RUN_BUCKETS,
         )
         self.refused = Counter(
             "tuvl_requests_refused",
@@ -46,6 +52,11 @@ class Meters:
         self.events_dropped = Counter(
             "tuvl_events_dropped", "Events that clients were too slow for.", registry=self.registry
         )
+
+    def ended(self, workflow: str, status: str, seconds: float) -> None:
+        """Count a run that has ended, so many seconds after its beginning."""
+        self.runs_ended.labels(workflow, status).inc()
+        self.run_seconds.labels(workflow).observe(seconds)
 
     def gauge(self, name: str, help: str, value: Callable[[], float]) -> None:
         """Show a value as it is when somebody asks."""

@@ -125,8 +125,7 @@ def make_services(
 
     def ended(run: LiveRun) -> None:
         status = "refused" if run.result is None else str(run.result["status"])
-        meters.runs_ended.labels(run.workflow, status).inc()
-        meters.run_seconds.labels(run.workflow).observe((clock.now() - run.started_at).total_seconds())
+        meters.ended(run.workflow, status, (clock.now() - run.started_at).total_seconds())
 
     live = LiveRuns(
         engine,
@@ -138,11 +137,18 @@ def make_services(
     )
     reading = Reading(access, live)
     durable = DurableRuns(
-        project, settings, registry, reading, concurrency=options.concurrency, clock=clock, sinks=sinks
+        project,
+        settings,
+        registry,
+        reading,
+        concurrency=options.concurrency,
+        clock=clock,
+        sinks=sinks,
+        ended=meters.ended,
     )
     streams = Streams(options.clients)
     meters.export(engine.counters)
-    meters.gauge("tuvl_runs_running", "Runs that go on in this process.", lambda: float(live.running))
+    meters.gauge("tuvl_runs_running", "Runs that go on in this process.", lambda: float(live.running + durable.running))
     meters.gauge("tuvl_event_streams", "Event streams that are open.", lambda: float(streams.open))
     return Services(
         options=options,

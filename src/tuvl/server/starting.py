@@ -144,7 +144,7 @@ class Starts:
                 return run
             # The process that took the key died before its run was on record: nothing of it has happened.
         try:
-            return await self._begin(order, claimed.run_id)
+            return await self._begin(order, claimed.run_id, again=not claimed.is_new)
         except (Problem, TuvlError):
             await keys.release(order.key_digest)
             raise
@@ -174,7 +174,7 @@ class Starts:
             return order.offered.must_be_durable or order.durable is True
         return order.mode == "detached" and self._durable.there
 
-    async def _begin(self, order: Order, run_id: str) -> LiveRun | DurableRun:
+    async def _begin(self, order: Order, run_id: str, *, again: bool = False) -> LiveRun | DurableRun:
         if self.is_durable(order):
             run = await self._durable.start(
                 StartRequest(
@@ -188,7 +188,8 @@ class Starts:
                 # Whoever has given a key comes again, perhaps to another server: nobody knows who still waits.
                 detached=order.mode == "detached" or order.key is not None,
             )
-            self._meters.runs_started.labels(order.offered.name, "true").inc()
+            if not again:
+                self._meters.runs_started.labels(order.offered.name, "true").inc()
             return run
         return self._begin_plain(order, run_id)
 

@@ -51,6 +51,7 @@ def waits_router(services: Services) -> APIRouter:
         if offered is not None:
             check_rights(offered, caller.principal)
         forked = await services.durable.fork(run_id, body.at, caller.principal)
+        services.meters.runs_started.labels(str(shown["workflow"]), "true").inc()
         return await accepted(services, forked, caller.principal)
 
     return router
