@@ -215,7 +215,7 @@ def test_a_record_that_is_not_what_was_written_is_refused_and_the_run_is_not_beg
 
 
 def test_each_write_of_a_record_is_on_the_disk_and_threads_stay_few_however_many_steps_run_at_once(tmp_path):
-    """WAL and FULL are what the connection really has; 100 items, 50 at once, need 16 threads of their own at most."""
+    """WAL and FULL are what the connection really has; 100 items, 50 at once, are written by one thread."""
     (tmp_path / "workflows").mkdir()
     (tmp_path / "nodes").mkdir()
     (tmp_path / "nodes" / "n.py").write_text(
@@ -261,8 +261,8 @@ sys.exit(code)
     found = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["context"]["found"]
     assert len(found) == 100
     working = [sum(name.startswith("dbos-executor") for name in item["threads"]) for item in found]
-    assert max(working) == 16
-    # Nodes have threads of their own; beside those and the record's 16 there are a handful, and they grow no more.
+    assert max(working) <= 16
+    # Nodes have threads of their own, and so has the record; beside those there are a handful, and they grow no more.
     rest = [sum(not name.startswith(("dbos-executor", "tuvl-node")) for name in item["threads"]) for item in found]
     assert max(rest) <= 12
     assert rest[-1] <= rest[0] + 1

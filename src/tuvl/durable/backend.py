@@ -7,21 +7,24 @@ polls for messages.
 """
 
 import asyncio
-import contextvars
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, cast
 
 import dbos
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, SetWorkflowID
+from dbos._context import get_local_dbos_context
 from dbos._serialization import DBOSDefaultSerializer, DBOSPortableJSONSerializer
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.faults import RecordFailed
+from tuvl.durable.row_table import KeptRow, row_table, rows_of, text_of
 from tuvl.durable.rows import APPLICATION_VERSION
 from tuvl.durable.sqlite_file import open_sqlite
+from tuvl.durable.writer import RowWriter
+from tuvl.journal import Lost
 from tuvl.values import JsonObject
 
 WORKFLOW = "tuvl.run"
@@ -77,56 +80,81 @@ def read(path: str, run_id: str) -> Kept | None:
 
 
 class DbosRows:
-    """The rows of one run, as steps of its workflow; made and used inside of that."""
+    """The rows of one run, kept as steps of its workflow for as long as the run is this process's."""
 
-    def __init__(self, taken: int) -> None:
-        # Numbers already taken are passed over; a row is found by its name.
-        self._next = DBOS.reserve_step()
-        while self._next.step_id <= taken:
-            self._next = DBOS.reserve_step()
+    def __init__(self, run_id: str, writer: RowWriter, *, owner: str, taken: int) -> None:
+        """Number rows from `taken` on; one is found by its name."""
+        self.owner = owner
+        """What marks the run as this process's."""
+        self._run_id = run_id
+        self._writer = writer
+        self._number = taken
 
     async def put(self, name: str, row: JsonObject) -> None:
-        """Keep a row; raises `EngineError` when it cannot be kept, or this process has lost the run."""
-        reserved, self._next = self._next, DBOS.reserve_step()
-        try:
-            await reserved.run_async({"name": name}, partial(self._write, name, row))
-        except sa.exc.SQLAlchemyError as error:
-            raise RecordFailed(type(getattr(error, "orig", None) or error).__name__) from error
+        """Keep a row; raises `EngineError` when it cannot be kept, `Lost` when another process has the run by now."""
+        self._number += 1
+        now = int(time.time() * 1000)
+        kept = KeptRow(
+            run_id=self._run_id,
+            owner=self.owner,
+            number=self._number,
+            name=name,
+            text=text_of(row),
+            began=now,
+            ended=now,
+        )
+        if not await self._writer.put(kept):
+            raise Lost
 
-    def _write(self, name: str, row: JsonObject) -> JsonObject:
-        """Return what is kept; called when it is, and not where a row of that number is there already."""
-        return row
+
+Performs = Callable[[JsonObject], Coroutine[Any, Any, JsonObject]]
+
+
+def registered(perform: Performs) -> Performs:
+    """Make known to DBOS what performs a run; in one place, since it takes no workflow of one name from two."""
+
+    @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=_MOST_RECOVERIES)
+    async def run(payload: JsonObject) -> JsonObject:
+        return await perform(payload)
+
+    return run
+
+
+def owner() -> str:
+    """Return what marks the run as this process's; asked inside of its workflow."""
+    context = get_local_dbos_context()
+    return str(None if context is None else context.owner_xid)
 
 
 class Backend:
     """DBOS on one database. There is one in a process at a time, and it belongs to the event loop it was opened in."""
 
-    def __init__(self, config: DBOSConfig, body: Body) -> None:
-        self._config = config
+    def __init__(self, engine: sa.Engine, body: Body) -> None:
+        self._engine = engine
         self._body = body
+        self._writer = RowWriter(row_table(engine, None, APPLICATION))
         self._left = False
+        self._failed: Exception | None = None
         self._performed: asyncio.Future[None] | None = None
 
     @classmethod
     def on_file(cls, path: str, body: Body) -> "Backend":
         """Return the backend of one run's own file, which the caller has locked."""
-        return cls({**config_of("file"), "system_database_engine": open_sqlite(path)}, body)
+        return cls(open_sqlite(path), body)
 
     def open(self) -> None:
         """Open the database, and take up what this executor has left; call it inside the event loop."""
         without_pickle()
         logging.getLogger("dbos").setLevel(logging.CRITICAL)  # what it says of failures, the run says
-        DBOS(config=self._config)
-
-        @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=_MOST_RECOVERIES)
-        async def run(payload: JsonObject) -> JsonObject:
-            return await self._perform(payload)
-
-        self._workflow = run
+        config = config_of("file")
+        config["system_database_engine"] = self._engine
+        DBOS(config=config)
+        self._workflow = registered(self._perform)
         DBOS.launch()
 
     def close(self) -> None:
         """Let go of the database."""
+        self._writer.close()
         DBOS.destroy(workflow_completion_timeout_sec=0)
 
     async def status(self, run_id: str) -> "dbos.WorkflowStatus | None":
@@ -140,13 +168,16 @@ class Backend:
         try:
             await handle.get_result()
         except LeftOpen:
-            return
+            if self._failed is not None:
+                raise self._failed from None
 
     async def take_up(self, run_id: str) -> None:
         """Wait for a run that opening the backend has taken up to end, or to be left."""
         if self._performed is None:
             self._performed = asyncio.get_running_loop().create_future()
         await self._performed
+        if self._failed is not None:
+            raise self._failed
         if not self._left:
             # Its end is written by whoever called the workflow, a moment later.
             handle: dbos.WorkflowHandleAsync[JsonObject] = await DBOS.retrieve_workflow_async(run_id)
@@ -157,23 +188,22 @@ class Backend:
         if self._performed is None:
             self._performed = asyncio.get_running_loop().create_future()
         try:
-            taken, found = await found_rows(run_id)
-            return await self._body(run_id, payload, DbosRows(taken), found)
+            mine = owner()
+            taken, rows = await self._rows_of(run_id)
+            return await self._body(run_id, payload, DbosRows(run_id, self._writer, owner=mine, taken=taken), rows)
         except LeftOpen:
             self._left = True
             raise
         finally:
             self._performed.set_result(None)
 
-
-async def found_rows(run_id: str) -> tuple[int, dict[str, JsonObject]]:
-    """Return the highest number taken by a row of a run, and its rows by their names."""
-    # Asked from outside of the workflow, so that the question is no step of it.
-    outside = contextvars.Context()
-    ask = partial(outside.run, DBOS.list_workflow_steps, run_id)
-    steps = await asyncio.get_running_loop().run_in_executor(None, ask)
-    found = {step["function_name"]: cast(JsonObject, step["output"]) for step in steps}
-    return max((step["function_id"] for step in steps), default=0), found
+    async def _rows_of(self, run_id: str) -> tuple[int, dict[str, JsonObject]]:
+        try:
+            found = await asyncio.to_thread(rows_of, self._engine, None, [run_id])
+        except (sa.exc.SQLAlchemyError, RecordFailed) as error:
+            self._failed = error
+            raise LeftOpen from None  # as the end of the run it would be recorded
+        return found[run_id]
 
 
 def config_of(executor: str) -> DBOSConfig:

@@ -10,13 +10,11 @@ from typing import cast
 import sqlalchemy as sa
 
 from tuvl.durable.faults import RecordDamaged, RecordFailed
+from tuvl.durable.row_table import FORM
 from tuvl.durable.rows import APPLICATION_VERSION, checked
 from tuvl.durable.sqlite_file import open_sqlite
 from tuvl.errors import UsageError
 from tuvl.values import JsonObject, JsonValue
-
-FORM = "portable_json"
-"""How DBOS calls the writing that our rows are in."""
 
 
 def result_in(path: Path, run_id: str) -> JsonObject | None:

@@ -3,62 +3,46 @@
 Beside `tuvl.durable.backend`, whose rules it keeps to, the only module that imports `dbos`.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Literal, cast
 
 import dbos
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient
-from dbos._context import get_local_dbos_context
 from dbos._dbos import _get_dbos_instance
-from dbos._error import DBOSUnexpectedStepError, DBOSWorkflowConflictIDError
 from dbos._queue import Queue
 from dbos._serialization import DBOSPortableJSONSerializer
 
 from tuvl.dataclass import dataclass
-from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, config_of, found_rows, without_pickle
-from tuvl.durable.shared_state import SharedState
+from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, config_of, owner, registered, without_pickle
+from tuvl.durable.faults import RecordFailed
+from tuvl.durable.row_table import row_table, rows_of
+from tuvl.durable.shared_state import DatabaseFault, SharedState
 from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING
-from tuvl.journal import Lost
+from tuvl.durable.together import Together
+from tuvl.durable.writer import RowWriter
 from tuvl.values import JsonObject
 
 POLL_S = 0.1
 """Seconds between two looks at the queue."""
 
-_MOST_RECOVERIES = 1_000_000
+RARE_POLL_S = 0.5
+"""Seconds between two looks at the queue of runs for this very process, where it takes those of everybody, too."""
+
+READ_AGAIN_S = 1.0
+"""Seconds before the record of a run is read again that could not be read."""
+
+_log = logging.getLogger("tuvl.durable")
 
 
 class LeftToOthers(BaseException):
     """The run is not over, and goes on elsewhere or later; no `Exception`, so that it is recorded as no end."""
 
 
-class OwnedRows(DbosRows):
-    """The rows of a run that this process has, for as long as nobody has taken it over."""
-
-    def __init__(self, taken: int) -> None:
-        super().__init__(taken)
-        context = get_local_dbos_context()
-        self.owner = str(None if context is None else context.owner_xid)
-        """What marks the run as this process's."""
-        self._written: set[str] = set()
-
-    async def put(self, name: str, row: JsonObject) -> None:
-        """Keep a row; raises `Lost` when another process has the run by now."""
-        try:
-            await super().put(name, row)
-        except (DBOSWorkflowConflictIDError, DBOSUnexpectedStepError):
-            raise Lost from None
-        if name not in self._written:
-            # DBOS takes a row that is there already for this one, and asks nobody whose it is.
-            raise Lost
-
-    def _write(self, name: str, row: JsonObject) -> JsonObject:
-        self._written.add(name)
-        return row
-
-
-Body = Callable[[str, JsonObject, OwnedRows, Mapping[str, JsonObject]], Awaitable[JsonObject]]
+Body = Callable[[str, JsonObject, DbosRows, Mapping[str, JsonObject]], Awaitable[JsonObject]]
 """Performs a run: its id, what it was started with, where its rows go, and those that are there."""
 
 
@@ -147,6 +131,10 @@ def _state_of(one: dbos.WorkflowStatus) -> Literal["queued", "waiting", "running
             return "ended"
 
 
+def _of_no_matter(app_version: str, c: sa.Connection | None = None) -> bool:
+    return False
+
+
 class Taker:
     """DBOS in this process, which takes runs off the queue. One in a process, in the event loop it was opened in."""
 
@@ -156,6 +144,9 @@ class Taker:
         self._concurrency = concurrency
         self._body = body
         self._queue: Queue | None = None
+        self._writer = RowWriter(row_table(runs.engine, runs.schema, APPLICATION))
+        self._closed = False
+        self._found = Together(partial(rows_of, runs.engine, runs.schema))
 
     def open(self) -> None:
         """Begin to take runs; call it inside the event loop."""
@@ -168,19 +159,18 @@ class Taker:
         if self._runs.schema is not None:
             config["dbos_system_schema"] = self._runs.schema
         DBOS(config=config)
-
-        @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=_MOST_RECOVERIES)
-        async def run(payload: JsonObject) -> JsonObject:
-            return await self._perform(payload)
-
+        registered(self._perform)
         # DBOS keeps the limits of a queue in the database, where they hold for all processes; how much a process
         # takes is its own affair, as with the queues that DBOS makes for itself.
         registry = _get_dbos_instance()._registry
         self._queue = registry._register_internal_queue(
             QUEUE, worker_concurrency=self._concurrency, polling_interval_sec=POLL_S
         )
-        registry._register_internal_queue(PRIVATE + self._executor, polling_interval_sec=POLL_S)
+        often = RARE_POLL_S if self._concurrency else POLL_S
+        registry._register_internal_queue(PRIVATE + self._executor, polling_interval_sec=often)
         DBOS.launch()
+        # Asked at each look at a queue, to know who takes runs without a version; ours have one.
+        _get_dbos_instance()._sys_db._is_latest_version = _of_no_matter  # type: ignore[method-assign]
 
     def take_new(self, wanted: bool) -> None:
         """Say whether runs are taken off the queue; a process that stops keeps those it has."""
@@ -189,10 +179,23 @@ class Taker:
 
     def close(self) -> None:
         """Stop; what is still performed here goes on nowhere until somebody releases it."""
+        self._closed = True
         self.take_new(False)
+        self._writer.close()
         DBOS.destroy(workflow_completion_timeout_sec=0)
 
     async def _perform(self, payload: JsonObject) -> JsonObject:
         run_id = str(DBOS.workflow_id)
-        taken, found = await found_rows(run_id)
-        return await self._body(run_id, payload, OwnedRows(taken), found)
+        mine = owner()
+        taken, found = await self._rows_of(run_id)
+        return await self._body(run_id, payload, DbosRows(run_id, self._writer, owner=mine, taken=taken), found)
+
+    async def _rows_of(self, run_id: str) -> tuple[int, dict[str, JsonObject]]:
+        """Read what is recorded of a run, whenever that can be read: no fault of the database ends a run."""
+        while not self._closed:
+            try:
+                return await self._found.about(run_id)
+            except (DatabaseFault, RecordFailed) as error:
+                _log.warning("run %r waits for its record: %s", run_id, type(error).__name__)
+                await asyncio.sleep(READ_AGAIN_S)
+        raise LeftToOthers

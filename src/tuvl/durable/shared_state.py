@@ -8,7 +8,7 @@ Everything here is synchronous and is called from threads.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, TypeVar, cast
@@ -62,6 +62,10 @@ class AbortRow:
 
     reason: str
     by: str
+
+
+Told = tuple[list[WaitRow], AbortRow | None]
+"""What a run has waited for, and whether it is to stop."""
 
 
 class SharedState:
@@ -190,18 +194,19 @@ class SharedState:
         query = sa.select(self._waits).where(self._waits.c.run_id == run_id).order_by(self._waits.c.since.desc())
         return self._wait_rows(query)
 
-    def told(self, run_id: str) -> tuple[list[WaitRow], AbortRow | None]:
-        """Return everything that a run has waited for, the latest first, and whether it is to stop."""
+    def told(self, run_ids: Sequence[str]) -> dict[str, Told]:
+        """Return for each run everything that it has waited for, the latest first, and whether it is to stop."""
         waits, aborts = self._waits, self._aborts
-        waited = sa.select(waits).where(waits.c.run_id == run_id).order_by(waits.c.since.desc())
-        ordered = sa.select(aborts).where(aborts.c.run_id == run_id)
+        waited = sa.select(waits).where(waits.c.run_id.in_(run_ids)).order_by(waits.c.since.desc())
+        ordered = sa.select(aborts).where(aborts.c.run_id.in_(run_ids))
 
-        def look(connection: sa.Connection) -> tuple[list[WaitRow], AbortRow | None]:
+        def look(connection: sa.Connection) -> tuple[list[WaitRow], dict[str, AbortRow]]:
             rows = [WaitRow(**row._mapping) for row in connection.execute(waited)]
-            order = connection.execute(ordered).first()
-            return rows, None if order is None else AbortRow(reason=order.reason, by=order.asked_by)
+            orders = {row.run_id: AbortRow(reason=row.reason, by=row.asked_by) for row in connection.execute(ordered)}
+            return rows, orders
 
-        return self.in_transaction(look)
+        rows, orders = self.in_transaction(look)
+        return {run_id: ([row for row in rows if row.run_id == run_id], orders.get(run_id)) for run_id in run_ids}
 
     def open_waits(self) -> list[WaitRow]:
         """Return what runs wait for, the oldest first."""

@@ -43,19 +43,20 @@ def open_sqlite(path: str) -> sa.Engine:
             ):
                 connection.execute(f"PRAGMA {pragma}")
         except sqlite3.Error as error:
-            raise _failed(error) from None
+            raise failed(error) from None
 
     @sa.event.listens_for(engine, "handle_error")
-    def failed(context: ExceptionContext) -> None:
+    def on_error(context: ExceptionContext) -> None:
         error = context.original_exception
         # What a constraint says is part of how DBOS works.
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.IntegrityError):
-            raise _failed(error) from error
+            raise failed(error) from error
 
     return engine
 
 
-def _failed(error: sqlite3.Error) -> RecordFailed:
+def failed(error: sqlite3.Error) -> RecordFailed:
+    """Say why a file cannot be read or written."""
     name = str(getattr(error, "sqlite_errorname", None) or type(error).__name__)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return RecordFailed(f"another program has held its file for more than {BUSY_S:g} s")

@@ -9,12 +9,14 @@ from typing import cast
 
 from tuvl.analysis.steps import mapping
 from tuvl.control import Intervention, RunControl
+from tuvl.durable.backend import DbosRows
 from tuvl.durable.inherited import record_of, rows_of_payload
 from tuvl.durable.leaving import LeavingJournal
 from tuvl.durable.line_state import LineState
-from tuvl.durable.queued import LeftToOthers, OwnedRows
+from tuvl.durable.queued import LeftToOthers
 from tuvl.durable.record import Answer
 from tuvl.durable.shared_state import DatabaseFault, SharedState, WaitRow
+from tuvl.durable.together import Together
 from tuvl.engine.result import RunError, RunResult, Usage
 from tuvl.errors import ConfigError, StepError, TuvlError
 from tuvl.events.sink import Sink
@@ -51,6 +53,7 @@ class Taken:
     ) -> None:
         self._workshop = workshop
         self._state = state
+        self._told = Together(state.told)
         self._registry = registry
         self._hearing = hearing
         self._heard: dict[str, Heard] = {}
@@ -103,7 +106,7 @@ class Taken:
             control.intervene(Intervention(action="abort", source="operator", by=by, reason=reason), reason)
 
     async def perform(
-        self, run_id: str, payload: JsonObject, rows: OwnedRows, found: Mapping[str, JsonObject]
+        self, run_id: str, payload: JsonObject, rows: DbosRows, found: Mapping[str, JsonObject]
     ) -> JsonObject:
         """Perform a run; returns what is recorded as its end, raises `LeftToOthers` when it has not ended."""
         task = cast("asyncio.Task[object]", asyncio.current_task())
@@ -128,10 +131,10 @@ class Taken:
         return {"v": 1, "result": result.to_json()}
 
     async def _performed(
-        self, run_id: str, started: Started, rows: OwnedRows, payload: JsonObject, own: Mapping[str, JsonObject]
+        self, run_id: str, started: Started, rows: DbosRows, payload: JsonObject, own: Mapping[str, JsonObject]
     ) -> RunResult:
         control = self._controls[run_id]
-        waits, order = await asyncio.to_thread(self._state.told, run_id)
+        waits, order = await self._told.about(run_id)
         answers = _answers(waits)
         found = record_of(payload, own, answers)
         if waits:
