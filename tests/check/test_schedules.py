@@ -22,11 +22,17 @@ REGION = "input: { type: object, properties: { region: { type: string } }, requi
         ('trigger: { schedule: "0 5 * * *", timezone: Europe }', "TV111", "no time zone 'Europe'"),
         ("trigger: { path: /a, timezone: Europe/Berlin }", "TV111", "`trigger.timezone` is for runs"),
         ("trigger: { path: /a, input: { region: eu } }", "TV111", "`trigger.input` is for runs"),
+        ("trigger: { path: /login }", "TV111", "'/login' of the trigger is one of the server itself"),
+        ("trigger: { path: / }", "TV111", "is one of the server itself"),
+        ("trigger: { path: /api/runs/x }", "TV111", "is one of the server itself"),
+        ('trigger: { path: "/a%20b" }', "TV111", "compared without their escapes"),
+        ('trigger: { path: "/a?b=1" }', "TV111", "no part of a path"),
+        ("trigger: { path: /a/../b }", "TV111", "clients resolve"),
         (f'trigger: {{ schedule: "0 5 * * *" }}\n{REGION}', "TV503", "requires 'region', and `trigger.input` has none"),
         ('trigger: { schedule: "0 5 * * *", input: { _x: 1 } }', "TV503", "'_x' is reserved"),
     ],
 )
-def test_a_schedule_that_would_start_nothing_is_an_error(tmp_path: Path, head: str, code: str, said: str) -> None:
+def test_a_trigger_that_would_start_nothing_is_an_error(tmp_path: Path, head: str, code: str, said: str) -> None:
     (message,) = messages(check(tmp_path, workflow(STEP, head)), code)
     assert said in message
     project = ProjectIndex(tmp_path)

@@ -1,4 +1,4 @@
-"""What is wrong with the schedule, the dot paths, the conditions and the URLs of a workflow."""
+"""What is wrong with the trigger, the dot paths, the conditions and the URLs of a workflow."""
 
 from collections.abc import Iterator
 
@@ -7,13 +7,15 @@ from tuvl.analysis.fault import Fault
 from tuvl.analysis.router_faults import undecidable_conditions
 from tuvl.analysis.schedule_faults import bad_schedules
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
+from tuvl.analysis.trigger_paths import bad_trigger_path
 from tuvl.analysis.url_faults import unusable_url
 from tuvl.values import KeyPath
 
 
 def bad_expressions(workflow: WorkflowView) -> Iterator[Fault]:
-    """A schedule that never fires, paths that can never be followed, and URLs that can never be called."""
+    """Triggers that nothing comes to, paths that can never be followed, and URLs that can never be called."""
     yield from bad_schedules(workflow)
+    yield from bad_trigger_path(workflow)
     yield from _bad_path(workflow.spec.get("output"), ("spec", "output"))
     for step in workflow.steps:
         for path, value in _dot_paths(step):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import unquote
 
 from tuvl.analysis.steps import mapping
+from tuvl.analysis.trigger_paths import is_of_server
 from tuvl.check.finding import Report
 from tuvl.check.runner import check_document
 from tuvl.dataclass import dataclass
@@ -14,22 +15,6 @@ from tuvl.runtime import Engine
 from tuvl.server.problems import Problem
 from tuvl.source.document import Document
 from tuvl.values import JsonObject, JsonValue
-
-RESERVED = (
-    "/api/runs",
-    "/api/agents",
-    "/api/waits",
-    "/api/workflows",
-    "/openapi.json",
-    "/healthz",
-    "/readyz",
-    "/metrics",
-)
-"""Paths of the server itself, which no trigger may take; what is below them is the server's, too."""
-
-
-PAGES = ("/runs", "/waiting", "/assets", "/login", "/logout")
-"""Paths of pages, where a browser shows who is there by its session; no trigger may take them either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +124,7 @@ def _offered(name: str, document: Document, engine: Engine) -> Offered:
     data = mapping(document.data)
     described = mapping(data.get("metadata")).get("description")
     trigger = _trigger(mapping(mapping(data.get("spec")).get("trigger")))
-    if trigger is not None and (is_reserved(trigger.path) or _is_page(trigger.path)):
+    if trigger is not None and is_of_server(trigger.path):
         raise ConfigError(
             f"{document.file}: the path {trigger.path!r} of the trigger is one of the server itself; change it"
         )
@@ -150,15 +135,6 @@ def _offered(name: str, document: Document, engine: Engine) -> Offered:
         plan=engine.plan(document),
         trigger=trigger,
     )
-
-
-def is_reserved(path: str) -> bool:
-    """Whether a path belongs to the server."""
-    return any(path == own or path.startswith(f"{own}/") for own in RESERVED)
-
-
-def _is_page(path: str) -> bool:
-    return path == "/" or any(path == own or path.startswith(f"{own}/") for own in PAGES)
 
 
 def _trigger(given: Mapping[str, object]) -> Trigger | None:

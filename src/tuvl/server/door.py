@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tuvl.server.catalogue import is_reserved
+from tuvl.analysis.trigger_paths import is_of_api
 from tuvl.server.routes.callers import CALLER, authenticated
 from tuvl.server.services import Services
 
@@ -20,6 +20,6 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through; raises `Problem`."""
-        if scope["type"] == "http" and scope["path"] not in OPEN and is_reserved(scope["path"]):
+        if scope["type"] == "http" and scope["path"] not in OPEN and is_of_api(scope["path"]):
             scope[CALLER] = await authenticated(self._services, Request(scope))
         await self._app(scope, receive, send)

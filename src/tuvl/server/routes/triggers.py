@@ -7,9 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
+from tuvl.analysis.trigger_paths import is_of_api
 from tuvl.principal import Principal
 from tuvl.server.admitting import take
-from tuvl.server.catalogue import Offered, is_reserved
+from tuvl.server.catalogue import Offered
 from tuvl.server.problems import Problem, read_json
 from tuvl.server.routes.answers import answer_start, key_of, mode_of
 from tuvl.server.routes.callers import address_of, authenticated
@@ -32,7 +33,7 @@ def triggers_router(services: Services, own: Sequence[APIRouter]) -> APIRouter:
     @router.api_route("/{path:path}", methods=METHODS)
     async def trigger(request: Request) -> Response:
         path = request.url.path
-        if is_reserved(path):
+        if is_of_api(path):
             raise _not_there(request, own)
         caller = None
         public = services.catalogue.is_public(path, request.method)
