@@ -6,6 +6,9 @@ it: a link that leads elsewhere is an error, told before anything is written.
 
 import errno
 import os
+import stat
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 _TREE_MARKS = (".git", "tuvl.yaml")
@@ -70,3 +73,34 @@ def _tree_of(path: Path) -> Path:
 
 def _is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def make_own_folder(folder: Path) -> None:
+    """Make a folder of our own that only its owner can look into; raises `OSError`.
+
+    One that is there already is made so, where it is this user's.
+    """
+    folder.mkdir(mode=0o700, exist_ok=True)
+    _tighten(folder)
+
+
+def make_own_database(path: Path) -> None:
+    """Make the file of a database of our own, before SQLite does, that only its owner can read; raises `OSError`.
+
+    One that is there already is made so, with those that SQLite keeps beside it; new ones of these follow it in that.
+    """
+    # Never opened when it is there: closing any of its descriptors would give up the locks of SQLite.
+    with _making, suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    for suffix in ("", "-wal", "-shm"):
+        _tighten(path.with_name(path.name + suffix))
+
+
+_making = threading.Lock()
+
+
+def _tighten(path: Path) -> None:
+    with suppress(FileNotFoundError, PermissionError):  # gone by now, or somebody else's, who decides about it
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077:
+            path.chmod(mode & ~0o077)

@@ -5,6 +5,7 @@ import importlib.util
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tuvl.data.reaching import Reached, unreachable
 from tuvl.data.values import decimal_key
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
+from tuvl.files import make_own_database
 from tuvl.spec.data import Pooling
 
 WRITES = "tuvl_writes"
@@ -79,6 +81,9 @@ def open_engine(url: URL, pooling: Pooling, reached: Reached) -> Opened:
 
     def connect(*args: Any, **options: Any) -> sqlite3.Connection:
         workers.add(threading.current_thread())
+        if _is_own(url):
+            with suppress(OSError):  # SQLite says why it cannot be made
+                make_own_database(Path(url.database or ""))
         return sqlite3.Connection(*args, **options)
 
     arguments = {"timeout": BUSY_TIMEOUT_S, "factory": connect}
@@ -102,7 +107,7 @@ def _connect_sqlite(engine: AsyncEngine, url: URL, reached: Reached) -> None:
     Python's driver begins one only at the first write, and a transaction that reads before it writes may then find
     the file changed under it. One that is going to write therefore takes the write lock at once.
     """
-    own = Path(url.database or "").parent.name == OWN_FOLDER
+    own = _is_own(url)
 
     def prepare(connection: DBAPIConnection) -> None:
         connection.isolation_level = None  # no implicit BEGIN
@@ -126,6 +131,10 @@ def _connect_sqlite(engine: AsyncEngine, url: URL, reached: Reached) -> None:
             connection.exec_driver_sql(f"PRAGMA synchronous={wanted}")  # says nothing inside of a transaction
             connection.info[_SYNCHRONOUS] = wanted
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _is_own(url: URL) -> bool:
+    return Path(url.database or "").parent.name == OWN_FOLDER
 
 
 def _connect(

@@ -8,7 +8,7 @@ from sqlalchemy.exc import ArgumentError
 
 from tuvl.data.model import SourcePlan
 from tuvl.errors import ConfigError
-from tuvl.files import real_target
+from tuvl.files import make_own_folder, real_target
 from tuvl.redaction import register_secret
 from tuvl.spec.data import Connection
 from tuvl.spec.variables import expand
@@ -32,7 +32,7 @@ def own_file(root: str, name: str) -> URL:
     folder = Path(root) / OWN_FOLDER
     try:
         real_target(folder / name, within=Path(root))
-        folder.mkdir(exist_ok=True)
+        make_own_folder(folder)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise ConfigError(f"the folder {OWN_FOLDER!r} of the project cannot be made: {reason}") from None

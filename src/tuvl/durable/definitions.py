@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tuvl.errors import UsageError
+from tuvl.files import make_own_folder
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
@@ -31,7 +32,8 @@ class Definitions:
         if target.is_dir():
             return digest
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_own_folder(self._folder.parent)
+            make_own_folder(self._folder)
             # Whole or not at all: another process may look for it at any moment.
             half = Path(tempfile.mkdtemp(prefix="half-", dir=self._folder))
             _write(half, files)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tuvl.errors import UsageError
+from tuvl.files import make_own_folder
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -47,7 +48,8 @@ class RunFiles:
         """Have a run for as long as the block runs; raises `UsageError` when another process has it."""
         path = self.database(run_id)
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_own_folder(self._folder.parent)
+            make_own_folder(self._folder)
             number = os.open(self._lock(run_id), os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             reason = (error.strerror or type(error).__name__).lower()

@@ -12,6 +12,7 @@ from uuid import uuid4
 from tuvl.durable.embedded import INSTALL
 from tuvl.durable.files import held_lock
 from tuvl.errors import ConfigError, UsageError
+from tuvl.files import make_own_folder
 from tuvl.project.index import ProjectIndex
 from tuvl.redaction import redact
 from tuvl.settings import Settings
@@ -113,7 +114,7 @@ def _file_runs(path: Path) -> "SharedRuns":
 def _on_file(root: Path) -> Iterator[Path]:
     folder = root / ".tuvl"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_own_folder(folder)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise UsageError(f"durable runs cannot be kept in {str(folder)!r}: {reason}") from None
