@@ -14,7 +14,7 @@ import jsonschema_rs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.server.server_support import opened, serving, shop
+from tests.server.server_support import QUESTION, opened, problem, serving, shop
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = 200 if os.environ.get("TUVL_SOAK") else 8
@@ -32,12 +32,61 @@ async def test_every_path_is_described_with_its_scheme_and_its_problems(tmp_path
                 if path in {"/healthz", "/readyz"}:
                     assert "security" not in operation
                     continue
-                assert operation["security"] == [{"token": []}], (method, path)
+                public = path == "/hooks/open"
+                assert operation.get("security") == (None if public else [{"token": []}]), (method, path)
                 for status in ("400", "401", "403", "413", "429", "503"):
                     content = operation["responses"][status]["content"]
                     assert list(content) == ["application/problem+json"], (method, path, status)
         assert "/login" not in described["paths"]
         assert (await server.anyone().get("/docs")).status_code != 200
+
+
+async def test_triggers_are_described_to_those_who_may_start_them_and_public_ones_to_all(tmp_path):
+    async with serving(shop(tmp_path)) as server:
+        everybody = (await server.anyone().get("/openapi.json")).json()["paths"]
+        assert "/api/greet" not in everybody, "whoever has no token does not learn which paths there are"
+        (name,) = [each for each in everybody["/hooks/open"]["get"]["parameters"] if each["in"] == "query"]
+        assert (name["name"], name["required"]) == ("name", True)
+        client = await server.client()
+        described = (await client.get("/openapi.json")).json()
+        greet = described["paths"]["/api/greet"]["post"]
+        assert greet["requestBody"]["content"]["application/json"]["schema"]["required"] == ["name"]
+        for sent in (
+            {"json": {"name": "Ada"}},
+            {"json": {"name": "Ada"}, "headers": {"Prefer": "respond-async"}},
+            {"json": {"name": "Ada"}, "headers": {"Accept": "text/event-stream"}},
+            {"content": "name=Ada"},
+            {"json": {}},
+            {"json": []},
+            {"content": "{", "headers": {"Content-Type": "application/json"}},
+        ):
+            check(await client.post("/api/greet", **sent), greet, described)
+        problem(await server.anyone(Authorization="Bearer x").get("/openapi.json"), 401, "unauthorized")
+
+
+async def test_each_answer_to_a_start_is_one_that_is_described(tmp_path):
+    project = shop(tmp_path)
+    project.workflow(QUESTION, name="asking")
+    async with serving(project, durable=True) as server:
+        client = await server.client()
+        described = (await client.get("/openapi.json")).json()
+        start = described["paths"]["/api/runs"]["post"]
+        good = {"workflow": "quick", "input": {"name": "Ada"}}
+        answers = [
+            (await client.post("/api/runs", json=good), 200),
+            (await client.post("/api/runs", json={**good, "mode": "detached"}), 202),
+            (await client.post("/api/runs", json={**good, "mode": "stream"}), 200),
+            (await client.post("/api/runs", json=good, headers={"Prefer": "respond-async"}), 202),
+            (await client.post("/api/runs", json={"workflow": "asking"}), 202),
+            (await client.post("/api/runs", json={"workflow": "guarded"}), 403),
+            (await client.post("/api/runs", json={"workflow": "nothing"}), 404),
+            (await client.post("/api/runs", json={"workflow": "quick"}), 422),
+            (await client.post("/api/runs", content="{"), 422),
+            (await client.post("/api/runs", content="{", headers={"Content-Type": "application/json"}), 400),
+        ]
+        for answer, status in answers:
+            assert answer.status_code == status, answer.text
+            check(answer, start, described)
 
 
 def values(schema: dict, described: dict) -> st.SearchStrategy:

@@ -12,6 +12,7 @@ from tuvl.server.guard import Guard
 from tuvl.server.pages.router import pages_router
 from tuvl.server.problems import install
 from tuvl.server.routes.agents import agents_router
+from tuvl.server.routes.description import description_router
 from tuvl.server.routes.forms import ProblemDetails
 from tuvl.server.routes.health import health_router
 from tuvl.server.routes.runs import runs_router
@@ -33,6 +34,7 @@ def make_api(services: Services) -> FastAPI:
         summary="Starts, shows and controls runs of workflows.",
         docs_url=None,  # such a page loads scripts from elsewhere
         redoc_url=None,
+        openapi_url=None,  # what it says of triggers depends on who asks
         redirect_slashes=False,
         # Spans are opened by the engine; a request's would hold its address.
         telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
@@ -41,6 +43,7 @@ def make_api(services: Services) -> FastAPI:
     own = [make(services) for make in (health_router, runs_router, waits_router, agents_router)]
     for router in own:
         app.include_router(router)
+    app.include_router(description_router(services, lambda: app.openapi()))
     app.include_router(session_router(services.sessions))
     app.include_router(pages_router(services))
     app.include_router(triggers_router(services, own))

@@ -69,6 +69,25 @@ class Accepted(BaseModel):
     status: RunStatus
 
 
+class ResultDocument(BaseModel):
+    """How a run ended, or what it waits for; one whose process was lost has no more than these fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+    run_id: str
+    workflow: str
+    status: Literal["completed", "failed", "aborted", "suspended"]
+    signal: str | None
+    error: dict[str, Any] | None
+
+
+RESULT: dict[str, Any] = {"$ref": "#/components/schemas/ResultDocument"}
+"""Schema of what a client gets that waits for a run."""
+
+ACCEPTED: dict[str, Any] = {"anyOf": [{"$ref": "#/components/schemas/Accepted"}, RESULT]}
+"""Schema of what is said of a run that has not ended."""
+
+
 class Answer(Form):
     """An answer to what a run waits for."""
 
@@ -231,6 +250,7 @@ _SAID = {
     408: "The body did not arrive in time.",
     409: "It cannot be done as things are.",
     413: "The body is too large.",
+    415: "The body is of another type than JSON.",
     421: "The server is not known under that name.",
     422: "The request does not have the form that it must have.",
     429: "Too many requests.",

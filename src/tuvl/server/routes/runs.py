@@ -11,7 +11,17 @@ from tuvl.server.authentication import Caller
 from tuvl.server.problems import JsonRoute
 from tuvl.server.routes.answers import answer_start, key_of, mode_of
 from tuvl.server.routes.callers import caller_with
-from tuvl.server.routes.forms import Accepted, RunList, RunsAsked, RunShown, StartRequest, Trace, WorkflowList, problems
+from tuvl.server.routes.forms import (
+    Accepted,
+    ResultDocument,
+    RunList,
+    RunsAsked,
+    RunShown,
+    StartRequest,
+    Trace,
+    WorkflowList,
+    problems,
+)
 from tuvl.server.routes.watching import watched
 from tuvl.server.services import Services
 from tuvl.server.starting import Order
@@ -39,8 +49,8 @@ def runs_router(services: Services) -> APIRouter:
         "/runs",
         response_model=None,
         responses={
-            200: {"description": "The result of the run.", "content": {**_JSON, **_STREAM}},
-            202: {"description": "The run goes on.", "model": Accepted},
+            200: {"description": "The result of the run, or its events.", "model": ResultDocument, "content": _STREAM},
+            202: {"description": "The run goes on, or waits for somebody.", "model": Accepted | ResultDocument},
             **problems(404, 409),
         },
     )
@@ -51,6 +61,7 @@ def runs_router(services: Services) -> APIRouter:
         idempotency_key: Annotated[
             str | None, Header(description="Requests of a caller with the same key and body start one run.")
         ] = None,
+        prefer: Annotated[str | None, Header(description="Without `mode`, `respond-async` is for `detached`.")] = None,
     ) -> Response:
         """Start a run.
 
@@ -107,6 +118,3 @@ def runs_router(services: Services) -> APIRouter:
         return await watched(services, run_id, caller, last_id=last_event_id)
 
     return router
-
-
-_JSON = {"application/json": {"schema": {"type": "object"}}}
