@@ -184,18 +184,25 @@ def test_half_a_character_is_written_so_that_databases_take_it():
     assert text_of({"value": "é"}) == '{"value":"é"}'
 
 
-async def test_one_process_may_have_a_run_in_its_own_file_and_then_those_of_a_shared_database(runs, tmp_path):
+def test_one_process_may_have_a_run_in_its_own_file_and_then_those_of_a_shared_database(runs, tmp_path):
     async def body(run_id, payload, rows, found):
         return {}
 
-    backend = Backend.on_file(str(tmp_path / "run.sqlite"), body)
-    backend.open()
-    await backend.start("r", {})
-    backend.close()
-    runs.enqueue("shared", {})
-    taker = Taker(runs, executor="x", concurrency=1, body=body)
-    taker.open()
-    while (standing := runs.find("shared")) is None or standing.state != "ended":
-        await asyncio.sleep(0.02)
-    await asyncio.to_thread(taker.close)
-    assert standing.output == {}
+    async def in_a_file() -> None:
+        backend = Backend.on_file(str(tmp_path / "run.sqlite"), body)
+        backend.open()
+        await backend.start("r", {})
+        backend.close()
+
+    async def shared() -> object:
+        runs.enqueue("shared", {})
+        taker = Taker(runs, executor="x", concurrency=1, body=body)
+        taker.open()
+        taker.take_new(True)
+        while (standing := runs.find("shared")) is None or standing.state != "ended":
+            await asyncio.sleep(0.02)
+        await asyncio.to_thread(taker.close)
+        return standing.output
+
+    asyncio.run(in_a_file())
+    assert asyncio.run(shared()) == {}
