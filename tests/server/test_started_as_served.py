@@ -1,6 +1,6 @@
-"""Runs are started as the server was: by its files of then, by its limits, at its paths."""
+"""Runs are started as the server was: by its files of then, and by its limits."""
 
-from tests.server.server_support import GATED, QUICK, events_of, opened, reached, serving, shop
+from tests.server.server_support import GATED, events_of, opened, reached, serving, shop
 
 EDITED = {"workflow": "quick", "input": {"name": "Ada"}}
 NODE = """
@@ -50,11 +50,3 @@ async def test_a_workflow_of_which_one_goes_on_at_once_has_one_whatever_its_call
                 assert (await events_of(stream))[-1]["status"] == "completed"
         listed = (await client.get("/api/workflows")).json()["workflows"]
         assert [each["durable"] for each in listed if each["name"] == "single"] == [True]
-
-
-async def test_the_path_of_a_trigger_is_found_as_it_is_written_and_as_it_is_meant(tmp_path):
-    project = shop(tmp_path)
-    project.workflow(QUICK, name="spaced", trigger={"path": "/a%20b", "method": "GET", "public": True})
-    async with serving(project) as server:
-        answer = await server.anyone().get("/a%20b?name=Ada")
-        assert (answer.status_code, answer.json()["context"]["greeting"]) == (200, "Hello Ada")

@@ -19,6 +19,7 @@ from dbos._serialization import DBOSPortableJSONSerializer
 from tuvl.dataclass import dataclass
 from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, config_of, owner, registered, without_pickle
 from tuvl.durable.faults import RecordFailed
+from tuvl.durable.idling import Idling
 from tuvl.durable.row_table import row_table, rows_of
 from tuvl.durable.shared_state import DatabaseFault, SharedState
 from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING
@@ -63,6 +64,7 @@ class SharedRuns:
         self.engine = engine
         self.schema = schema
         self.state = SharedState(engine, schema)
+        self.idling = Idling()
         self._client: DBOSClient | None = None
 
     def connect(self) -> None:
@@ -95,6 +97,7 @@ class SharedRuns:
             "app_version": str(config_of("")["application_version"]),
         }
         self._reached.enqueue(options, payload)
+        self.idling.wake()
 
     def find(self, run_id: str, *, output: bool = True) -> Standing | None:
         """Return where a run is; `None` when there is none."""
@@ -169,6 +172,10 @@ class Taker:
         often = RARE_POLL_S if self._concurrency else POLL_S
         registry._register_internal_queue(PRIVATE + self._executor, polling_interval_sec=often)
         DBOS.launch()
+        looked_in = _get_dbos_instance()._sys_db
+        looked_in.start_queued_workflows = self._runs.idling.rarely(  # type: ignore[assignment,method-assign]
+            looked_in.start_queued_workflows
+        )
         # Asked at each look at a queue, to know who takes runs without a version; ours have one.
         _get_dbos_instance()._sys_db._is_latest_version = _of_no_matter  # type: ignore[method-assign]
 

@@ -269,6 +269,7 @@ class Host:
         """
         await self._standing(run_id)
         await self._performer.open()
+        self._runs.idling.wake()
         return await _asked(self._state.take, run_id, self._performer.executor, waiting=waiting)
 
     async def kept(self, run_id: str) -> tuple[Started, dict[str, JsonObject]]:
@@ -309,6 +310,7 @@ class Host:
         if not await _asked(self._state.answer, wait, value, by=request.by.id, at=at):
             refuse_late((await self._asked(run_id, request))[0])
             raise AnswerRefused(f"run {run_id!r} waits for this no more", "not_waiting")
+        self._runs.idling.wake()
         return Answered(run_id=run_id, by=request.by.id, at=datetime.fromtimestamp(at, UTC))
 
     async def _asked(self, run_id: str, request: AnswerRequest) -> "tuple[WaitRow, Started]":
@@ -339,6 +341,7 @@ class Host:
             raise UsageError(f"run {run_id!r} has ended; there is nothing to stop")
         await _asked(self._state.abort, run_id, reason, by=by, at=time.time())
         self._performer.abort(run_id, reason, by=by)
+        self._runs.idling.wake()
 
     async def fork(self, run_id: str, at: str, by: Principal, *, here: bool = False) -> str:
         """Start a run with the record of another one up to the first visit of a step, and return its id.

@@ -19,7 +19,7 @@ from tuvl.hosting.workshop import Workshop
 from tuvl.supervision.registry import RunRegistry
 from tuvl.tools.approval import Approvals
 
-WATCH_S = 0.5
+WATCH_S = 1.0
 """Seconds between two looks at what is due: orders to stop, times for answers that are over."""
 
 LOOK_S = 0.1

@@ -1,7 +1,6 @@
 """The workflows of the project that the server runs: found, checked and compiled once, when it starts."""
 
 from collections.abc import Iterable, Mapping
-from urllib.parse import unquote
 
 from tuvl.analysis.steps import mapping
 from tuvl.analysis.trigger_paths import is_of_server
@@ -141,5 +140,4 @@ def _trigger(given: Mapping[str, object]) -> Trigger | None:
     path = given.get("path")
     if not isinstance(path, str):
         return None
-    # Requests are looked up by what their path says when it is decoded.
-    return Trigger(path=unquote(path), method=str(given.get("method", "POST")), public=given.get("public") is True)
+    return Trigger(path=path, method=str(given.get("method", "POST")), public=given.get("public") is True)
