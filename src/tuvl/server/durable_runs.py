@@ -188,6 +188,9 @@ class DurableRuns:
         if not self.there:
             await self._abort_passing(shown, reason, by)
             return
+        if shown["status"] in {"completed", "failed", "aborted"}:
+            # Its own record may be a moment behind, and would have it stopped once more.
+            raise Problem(409, "has-ended", f"run {run_id!r} has ended; there is nothing to stop")
         try:
             await self.host.abort(run_id, f"aborted by {by.id}: {reason}" if reason else f"aborted by {by.id}", by.id)
         except NoSuchRun:
