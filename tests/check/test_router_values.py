@@ -137,3 +137,13 @@ def test_routes_for_all_values_leave_no_gap(tmp_path: Path, router: str, routes:
 def test_case_that_is_never_come_to_is_never_taken(tmp_path: Path, cases: str, never: list[str]) -> None:
     found = said(tmp_path, "TV303", f"when: [{cases}]", "now: END, many: END, default: END")
     assert [each for each in found if "now" not in each] == [f"step 'r' never returns {name!r}" for name in never]
+
+
+def test_router_that_no_run_comes_to_is_told_as_that_alone(tmp_path: Path) -> None:
+    steps = """
+- { id: r, kind: Router, condition: { field: name, operator: eq, value: x }, routes: { "true": END, "false": END } }
+- { id: lost, kind: Router, match: { field: topic, cases: { order: left } }, routes: { left: END, default: END } }
+"""
+    codes = {finding.code for finding in check(tmp_path, workflow(steps, HEAD)).findings}
+    assert "TV301" in codes
+    assert "TV999" not in codes

@@ -51,7 +51,8 @@ class RouterSignals:
 
     def _known(self, step: StepView, path: tuple[str, ...]) -> Known | None:
         """What is known of the value at a dotted path; a step that fails for want of it returns no signal by it."""
-        held = self._values.at(self._places[step.id], path[0])
+        place = self._places.get(step.id)  # none has a step that no run comes to
+        held = None if place is None else self._values.at(place, path[0])
         return None if held is None else united(known_by(part_of(schema, path[1:])) for schema in held.schemas)
 
     def _may_match(self, step: StepView, signal: str) -> bool:
