@@ -19,13 +19,17 @@ Work = Callable[[], Awaitable[JsonValue]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """Work that changes something outside of the run, so that doing it twice may do harm."""
+    """What a step does outside of the run, so that doing it twice may do harm."""
 
     step: str
     """Place of the step, for people."""
     kind: str
     repeatable: bool
     """Whether it may be done again when its end is not known: it carries the same idempotency key each time."""
+    writes: bool = True
+    """Whether it changes anything, as its definition has it now; one that was begun by another may have."""
+    request: str | None = None
+    """Digest of what it asks for, its idempotency key included; `None` where that cannot be told beforehand."""
     proves: Callable[[], Awaitable[bool]] | None = None
     """Tells whether the work can find out by itself that it took place before; then it may be begun again, too."""
     settle: Callable[["Settlement"], JsonValue] | None = None
@@ -127,8 +131,9 @@ class Journal(Protocol):
     ) -> JsonValue:
         """Return the recorded outcome, or do the work and record it; what the work raises is not recorded.
 
-        With an `effect`, the intent is recorded before the work. Where only that is found, nobody knows whether the
-        effect took place: work that is repeatable is done again, for any other a person is asked (`Suspended`).
+        With an `effect` that writes, the intent is recorded before the work. Where only that is found, nobody knows
+        whether the effect took place: work that was begun as repeatable, and still asks for the same, is done again;
+        for any other a person is asked (`Suspended`).
         `asked` is a digest of what the work is given; it tells whether another definition would have asked the same.
         """
         ...

@@ -1,6 +1,7 @@
 """The record of a run over rows in memory: what an agent was told, audited, and what it may count on."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from tuvl.agent.recorded import once
 from tuvl.agent.steering import RecordedSteers
 from tuvl.control import RunControl
-from tuvl.durable.record import Answer, DurableJournal
+from tuvl.durable.record import Answer, DurableJournal, intent_of
 from tuvl.durable.rows import row_of
 from tuvl.errors import EngineError
 from tuvl.journal import Effect, Settlement, Suspended, Wait
@@ -70,13 +71,52 @@ async def test_the_intent_of_an_effect_is_there_before_it_begins():
 
 async def test_an_effect_whose_end_is_not_known_is_asked_about_unless_it_may_be_repeated():
     rows = Rows()
-    rows.kept["end!1"] = row_of(None, 0.5)
+    rows.kept["end!1"] = row_of(intent_of(write(True), marked=False), 0.5)
     assert await DurableJournal(rows, dict(rows.kept)).record("end", lambda: value(1), effect=write(True)) == 1
-    rows.kept = {"end!1": row_of(None, 0.5)}
+    rows.kept = {"end!1": row_of(intent_of(write(), marked=False), 0.5)}
     with pytest.raises(Suspended) as waiting:
         await DurableJournal(rows, dict(rows.kept)).record("end", lambda: value(1), effect=write())
     assert waiting.value.wait.name == "end!1?"
     assert waiting.value.type == "outcome_unknown"
+
+
+KEYED = Effect(step="pay", kind="APICall", repeatable=True, request="with the key OLD")
+PLAIN = replace(KEYED, repeatable=False, request="without a key")
+
+
+@pytest.mark.parametrize(
+    ("begun", "now"),
+    [
+        (KEYED, replace(KEYED, request="with the key NEW")),
+        (PLAIN, KEYED),
+        (PLAIN, replace(PLAIN, repeatable=True)),
+        (KEYED, replace(KEYED, repeatable=False)),
+        (PLAIN, replace(PLAIN, writes=False)),
+        (KEYED, replace(KEYED, writes=False)),
+    ],
+    ids=["another key", "a key added", "called repeatable", "no key any more", "called a read", "keyed, called a read"],
+)
+async def test_what_an_effect_was_begun_as_decides_whether_it_is_repeated_and_no_newer_definition(begun, now):
+    rows = Rows()
+
+    async def killed() -> Any:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await DurableJournal(rows, {}).record("end", killed, effect=begun)
+
+    async def never() -> Any:
+        raise AssertionError("done again")
+
+    with pytest.raises(Suspended) as waiting:
+        await DurableJournal(rows, dict(rows.kept)).record("end", never, effect=now)
+    assert waiting.value.type == "outcome_unknown"
+
+
+async def test_what_only_reads_leaves_no_intent():
+    rows = Rows()
+    await DurableJournal(rows, {}).record("end", lambda: value(1), effect=replace(PLAIN, writes=False))
+    assert list(rows.kept) == ["end"]
 
 
 def answer(wait: Wait, **said: Any) -> Answer:

@@ -38,8 +38,8 @@ class LeavingJournal(DurableJournal):
         """Return the recorded outcome, or do the work and record it; raises `Left` where the process lets go."""
         if self.known(name) is None and self._leaving():
             await self.leave()
-        if effect is None:
-            return await super().record(name, work, asked=asked)
+        if effect is None or not effect.writes:
+            return await super().record(name, work, effect=effect, asked=asked)
         with self._effects.one():
             return await super().record(name, work, effect=effect, asked=asked)
 

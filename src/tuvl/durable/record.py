@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
@@ -203,7 +204,7 @@ class DurableJournal:
             settled = await self._begin(full, effect)
             if settled is not None:
                 return await self._put(full, settled)
-        return await self._put(full, await work(), asked=asked)
+        return await self._put(full, await work(), asked=asked_in_all(asked, effect))
 
     async def ask(self, wait: Wait) -> JsonValue:
         """Return the answer to a question; raises `Suspended` while there is none."""
@@ -228,10 +229,10 @@ class DurableJournal:
         """Record the intent; returns the outcome where a person has said what became of an earlier one."""
         attempt = 1
         proves = effect.proves is not None and not effect.repeatable and await effect.proves()
+        now = intent_of(effect, marked=proves)
         while (intent := f"{full}!{attempt}") in self._state.found:
-            # What was begun without a mark leaves none, whatever could be marked by now.
-            marked = self._state.found[intent]["value"] == _MARKED
-            if effect.repeatable or (proves and marked):
+            # What was begun by another definition, or without a mark, is not made harmless by what there is now.
+            if is_harmless(self._state.found[intent]["value"]) and self._state.found[intent]["value"] == now:
                 return None
             decision = cast(JsonObject, await self._decision(intent, effect))
             if decision["outcome"] != "retry":
@@ -241,7 +242,8 @@ class DurableJournal:
                 done = decision["outcome"] == "done"
                 return effect.settle(Settlement(done=done, answer=given, by=str(decision["by"])))
             attempt += 1
-        await self._put(intent, dict(_MARKED) if proves else None)
+        if effect.writes:
+            await self._put(intent, now)
         return None
 
     async def _decision(self, intent: str, effect: Effect) -> JsonValue:
@@ -274,8 +276,27 @@ class DurableJournal:
         return row["value"]
 
 
-_MARKED: JsonObject = {"marked": True}
-"""What an intent says of an effect that leaves a mark where it takes place."""
+def intent_of(effect: Effect, *, marked: bool) -> JsonValue:
+    """Return what an intent says of an effect: whether, and as what, it may be begun again when its end is not known.
+
+    `marked` says that it leaves a mark where it takes place.
+    """
+    if not effect.writes:
+        return None
+    return {"repeatable": effect.repeatable, "marked": marked, "request": effect.request}
+
+
+def is_harmless(intent: JsonValue) -> bool:
+    """Tell whether what was begun may be begun again, by what its intent says."""
+    return isinstance(intent, dict) and (intent.get("repeatable") is True or intent.get("marked") is True)
+
+
+def asked_in_all(asked: str | None, effect: Effect | None) -> str | None:
+    """Return the digest of what a piece of work is given, and of what it asks for outside of the run."""
+    request = None if effect is None else effect.request
+    if asked is None or request is None:
+        return asked or request
+    return hashlib.sha256(f"{asked} {request}".encode()).hexdigest()
 
 
 def _own(value: JsonValue) -> JsonValue:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from tuvl.dataclass import dataclass
-from tuvl.durable.record import DurableJournal
+from tuvl.durable.record import DurableJournal, asked_in_all, intent_of, is_harmless
 from tuvl.durable.told import TOLD
 from tuvl.errors import EngineError
 from tuvl.journal import Effect, Wait, Work
@@ -61,7 +61,7 @@ class Rehearsal(DurableJournal):
         """Return the recorded outcome; work whose outcome is not recorded goes through its parts, and is not done."""
         full = self._prefix + name
         row = self._rows.get(full)
-        if effect is None and self._has_parts(full):
+        if (effect is None or not effect.writes) and self._has_parts(full):
             # Gone through part by part, since the whole says nothing of what was asked within it.
             ends = len(self._ends)
             try:
@@ -73,8 +73,9 @@ class Rehearsal(DurableJournal):
                     raise
                 del self._ends[ends:]  # cut off within, by a deadline for one: how it ended is recorded
         if row is None:
+            self._see_in_flight(full, effect)
             return await self._end(full)
-        self._see(full, row, asked)
+        self._see(full, row, asked_in_all(asked, effect))
         return await super().record(name, work)
 
     async def ask(self, wait: Wait) -> JsonValue:
@@ -92,6 +93,8 @@ class Rehearsal(DurableJournal):
             for differing in self._differing:
                 if differing.at == name:
                     return differing
+            if name not in self._seen and self._is_in_flight(name):
+                return Divergence(at=name, why="this was begun, nobody knows its end, and the run does not come to it")
             if name not in self._seen and not _aside(name):
                 instead = f"; asked for is {self._ends[0]!r}" if self._ends else ", and the run ends before it"
                 return Divergence(at=name, why=f"the record has this entry{instead}")
@@ -111,14 +114,50 @@ class Rehearsal(DurableJournal):
             self._seen.update(name for name in self._rows if name.startswith(inside))
         recorded = row.get("asked")
         if asked is not None and recorded is not None and recorded != asked:
-            what = "the request to the model" if "/turn." in full else "what the tool is given"
-            self._differing.append(Divergence(at=full, why=f"{what} is another one than was recorded"))
+            self._differing.append(Divergence(at=full, why=f"{_what(full)} is another one than was recorded"))
+
+    def _see_in_flight(self, full: str, effect: Effect | None) -> None:
+        """See that work whose end is not known is still what it was begun as, where it would be begun again."""
+        attempt = 1
+        while f"{full}!{attempt + 1}" in self._rows:
+            attempt += 1
+        intent = f"{full}!{attempt}"
+        self._seen.add(intent)
+        if effect is None or intent not in self._rows or not self._is_in_flight(intent):
+            return
+        recorded = self._rows[intent]["value"]
+        marked = isinstance(recorded, dict) and recorded.get("marked") is True
+        now = intent_of(effect, marked=marked and not effect.repeatable)
+        if (is_harmless(recorded) or is_harmless(now) or not effect.writes) and now != recorded:
+            why = (
+                "this was begun, and nobody knows its end; whether and how it may be repeated, its idempotency key for "
+                "one, is not what it was begun with"
+            )
+            self._differing.append(Divergence(at=intent, why=why))
+
+    def _is_in_flight(self, name: str) -> bool:
+        """Tell whether an entry is an intent of which nothing says what became of it."""
+        whole, sign, attempt = name.rpartition("!")
+        if not sign or not attempt.isdecimal() or f"{name}?" in self._rows or whole in self._rows:
+            return False
+        if f"{whole}!{int(attempt) + 1}" in self._rows:
+            return False
+        places = whole.split("/")[:-1]
+        return not any("/".join([*places[:depth], "end"]) in self._rows for depth in range(1, len(places)))
 
     async def _end(self, full: str) -> JsonValue:
         self._ends.append(full)
         for _ in range(_SETTLING):
             await asyncio.sleep(0)
         raise _EndOfRecord(f"nothing is recorded from {full!r} on", type="end_of_record")
+
+
+def _what(full: str) -> str:
+    if "/turn." in full:
+        return "the request to the model"
+    if "/tool." in full:
+        return "what the tool is given, or asks for in turn,"
+    return "what the step asks for (address, method, body, idempotency key; tool and arguments; or records)"
 
 
 def _aside(name: str) -> bool:

@@ -47,7 +47,7 @@ class SpineJournal:
 
         # A run that was told to stop does nothing more, so that nobody has to be asked about what it would do.
         stopped = scope.services.control.aborted
-        effect = None if stopped else effect_of(scope.step, scope.place, scope.services)
+        effect = None if stopped else effect_of(scope.step, scope.place, scope.services, scope.values)
         kept = await recorded("end", scope.services, working, effect=effect, settle=_settled)
         result = result_of(kept)
         if not done:

@@ -46,6 +46,8 @@ class RecordedCalls:
             return await work()
         services = self.scope.services
         name = services.journal.numbered(f"tool.{tool.ref}.{call.id}")
+        arguments = call.arguments.values
+        values = {**self.scope.values, **arguments, "args": arguments}
 
         async def making(inside: RunServices) -> JsonObject:
             token = _call.set(inside)
@@ -60,7 +62,7 @@ class RecordedCalls:
             replace(within(services, name), meter=self.bounds.meter),
             making,
             settle=lambda result: _settled(call, tool, result),
-            effect=effect_of(step, f"{self.scope.place}: {tool.ref}", services),
+            effect=effect_of(step, f"{self.scope.place}: {tool.ref}", services, values),
             asked=hashlib.sha256(call.key.encode("utf-8", "surrogatepass")).hexdigest(),
         )
         return _of(cast(JsonObject, kept["observation"])), cast(Writes, kept["writes"])

@@ -54,7 +54,7 @@ class HelperNode:
                 lambda services: run_with_deadline(
                     services.dispatch(self.step, args, services=services), timeout_s, what=self._name
                 ),
-                effect=effect_of(step, self.services.path + step.id, self.services),
+                effect=effect_of(step, self.services.path + step.id, self.services, args),
             )
         except DeadlineExceededError:
             raise StepError(f"{self._name} did not finish within {number_text(timeout_s)} s", type="timeout") from None

@@ -12,9 +12,11 @@ from tuvl.redaction import register_secret
 from tuvl.spec.kinds import HttpAuth
 from tuvl.spec.variables import expand
 from tuvl.steps.base import StepScope
-from tuvl.values import JsonValue, dump_json
+from tuvl.values import JsonObject, JsonValue, dump_json
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
+
+_KEY = "idempotency-key"
 
 _CONTENT_TYPES = {
     "json": "application/json",
@@ -38,12 +40,27 @@ def build_request(plan: ApiCallPlan, scope: StepScope, policy: AddressPolicy) ->
     if body is not None and plan.body_kind is not None:
         _default(headers, "content-type", _CONTENT_TYPES[plan.body_kind])
     if plan.idempotency_key is not None:
-        _default(headers, "idempotency-key", plan.idempotency_key.render_text(values).strip())
+        _default(headers, _KEY, plan.idempotency_key.render_text(values).strip())
     credentials = _credentials(http.auth, scope) if http.auth is not None else {}
     for name, value in credentials.items():
         _replace(headers, name, value)
     kept_back = CREDENTIAL_HEADERS.union(map(str.lower, credentials))
     return HttpRequest(method=http.method, url=url, headers=headers, body=body, credentials=kept_back)
+
+
+def asked_for(plan: ApiCallPlan, values: Mapping[str, JsonValue]) -> JsonObject:
+    """Return what a call asks of whom, without its credentials; raises as `build_request` does."""
+    url = _with_query(plan.url.render(values, covers=policy_of(plan).covers), plan.query.render(values))
+    headers = {name.lower(): value for name, value in _headers(plan.headers.render(values)).items()}
+    if plan.idempotency_key is not None:
+        _default(headers, _KEY, plan.idempotency_key.render_text(values).strip())
+    body = _body(plan, values)
+    return {
+        "method": plan.spec.http.method,
+        "url": url,
+        "body": None if body is None else body.decode("utf-8", "surrogatepass"),
+        "key": headers.get(_KEY),
+    }
 
 
 def may_repeat(plan: ApiCallPlan) -> bool:

@@ -112,7 +112,8 @@ class _Loop:
             result = await self._run_in_time(index, arguments, inside, trace)
             return {"result": result_to_json(result), "written": dict(written), "trace": list[JsonValue](trace)}
 
-        effect = effect_of(self.body, services.path + self.body.id, services)
+        values = {**self.scope.values, **arguments, "args": arguments}
+        effect = effect_of(self.body, services.path + self.body.id, services, values)
         kept = await recorded("end", services, work, effect=effect, settle=_settled)
         written.update(cast(JsonObject, kept["written"]))
         trace[:] = cast(list[JsonObject], kept["trace"])

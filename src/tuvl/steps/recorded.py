@@ -1,6 +1,6 @@
 """Pieces of work inside a run as entries of its durable record, with what they spent, counted again when taken up."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -22,6 +22,7 @@ from tuvl.plan.model import (
 )
 from tuvl.spec.signals import ERROR
 from tuvl.steps.base import RunServices, StepFailure, StepResult
+from tuvl.steps.requested import request_of
 from tuvl.tools.approval import RecordedApprovals
 from tuvl.values import JsonObject, JsonValue
 
@@ -37,11 +38,19 @@ def is_pure(step: StepPlan) -> bool:
     return isinstance(step.action, _PURE)
 
 
-def effect_of(step: StepPlan, place: str, services: RunServices) -> Effect | None:
-    """Return the effect of a step that writes; one that only reads, or leaves its work to others, has none."""
-    if step.effects == "read" or not isinstance(step.action, _LEAVES):
+def effect_of(step: StepPlan, place: str, services: RunServices, values: Mapping[str, JsonValue]) -> Effect | None:
+    """Return what a step does outside of the run; one that leaves its work to others, or only reads, writes nothing.
+
+    `values` are what its templates see. `None` in runs without a record, which have no use for it.
+    """
+    if not services.journal.keeps:
         return None
-    return Effect(step=place, kind=step.kind, repeatable=step.keyed, proves=_proof(step, services))
+    if not isinstance(step.action, _LEAVES):
+        return Effect(step=place, kind=step.kind, repeatable=False, writes=False)
+    request = request_of(step, values)
+    if step.effects == "read":
+        return Effect(step=place, kind=step.kind, repeatable=False, writes=False, request=request)
+    return Effect(step=place, kind=step.kind, repeatable=step.keyed, proves=_proof(step, services), request=request)
 
 
 def _proof(step: StepPlan, services: RunServices) -> Callable[[], Awaitable[bool]] | None:

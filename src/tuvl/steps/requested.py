@@ -1,0 +1,50 @@
+"""What a step asks for outside of the run, as a digest, by which a record tells whether it is still the same."""
+
+import hashlib
+from collections.abc import Mapping
+
+from tuvl.errors import TuvlError
+from tuvl.plan.model import ApiCallPlan, McpPlan, ModelOpPlan, StepPlan
+from tuvl.steps.api_request import asked_for
+from tuvl.templating.render import Template, TemplateTree
+from tuvl.values import JsonObject, JsonValue, canonical
+
+
+def request_of(step: StepPlan, values: Mapping[str, JsonValue]) -> str | None:
+    """Return the SHA-256 of what a step asks for; `None` for one whose own code decides that."""
+    try:
+        asked = _asked(step, values)
+    except TuvlError as error:
+        # It will fail on that, too, before anything is sent; the message says what of its template is amiss.
+        asked = {"unasked": str(error), "key": _key(step)}
+    if asked is None:
+        return None
+    return hashlib.sha256(canonical([step.kind, asked]).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _asked(step: StepPlan, values: Mapping[str, JsonValue]) -> JsonObject | None:
+    match step.action:
+        case ApiCallPlan() as call:
+            return asked_for(call, values)
+        case McpPlan() as call:
+            return {"server": call.server.reference, "tool": call.tool, "arguments": call.arguments.render(values)}
+        case ModelOpPlan() as operation:
+            return {
+                "operation": operation.operation,
+                "source": operation.model.source.name,
+                "model": operation.model.name,
+                "id": _rendered(operation.record_id, values),
+                "payload": _rendered(operation.payload, values),
+                "filters": _rendered(operation.filters, values),
+            }
+        case _:
+            return None
+
+
+def _rendered(value: Template | TemplateTree | int | None, values: Mapping[str, JsonValue]) -> JsonValue:
+    return value.render(values) if isinstance(value, Template | TemplateTree) else value
+
+
+def _key(step: StepPlan) -> str | None:
+    key = step.action.idempotency_key if isinstance(step.action, ApiCallPlan) else None
+    return None if key is None else key.source

@@ -1,0 +1,105 @@
+"""A run that goes on with other files: what it has begun and asked for was begun and asked by the old ones."""
+
+import pytest
+
+from tests.durable.durable_project import counting
+from tests.durable.processes import processes
+from tests.durable.test_crash_matrix import run_of
+from tests.durable.test_kills import begun, http, project
+
+KEYED = ', idempotency_key: "OLD"'
+
+
+@pytest.fixture(scope="module")
+def run():
+    with processes() as found:
+        yield found
+
+
+@pytest.fixture
+def server():
+    with counting() as (port, counted):
+        yield port, counted
+
+
+def edit(folder, old, new):
+    file = folder / "workflows" / "w.yaml"
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("more", "old", "new"),
+    [
+        (KEYED, '"OLD"', '"NEW"'),
+        (KEYED, "/pay", "/elsewhere"),
+        (KEYED, "json: {}", "json: { sum: 9 }"),
+        (KEYED, "{ id: pay,", "{ id: paid,"),
+        (KEYED, KEYED, ", effects: read"),
+        ("", "output_key: pay }", 'output_key: pay }, idempotency_key: "ADDED"'),
+        ("", "output_key: pay }", "output_key: pay }, effects: read"),
+    ],
+    ids=["6 another key", "another address", "another body", "another step", "a read now", "6b key added", "6c a read"],
+)
+def test_a_write_whose_end_is_unknown_is_not_repeated_on_the_word_of_a_newer_file(
+    more, old, new, tmp_path, run, server
+):
+    port, counted = server
+    project(tmp_path, "  steps:\n" + http("pay", "pay", more=more))
+    begun(tmp_path, run, port, "before pay#1/end")
+    assert counted.counts["/pay"] == 1
+    edit(tmp_path, old, new)
+    refused = run.tuvl("resume", run_of(tmp_path), "--on-new-definition", cwd=tmp_path)
+    assert refused.code == 2, refused.err
+    assert "part from its record at 'pay#1/end!1'" in refused.err
+    assert sum(counted.counts.values()) == 1
+
+
+def test_a_run_that_waits_for_a_person_waits_on_whatever_newer_files_say(tmp_path, run, server):
+    """6c, after the question was asked."""
+    port, counted = server
+    project(tmp_path, "  steps:\n" + http("pay", "pay"))
+    begun(tmp_path, run, port, "before pay#1/end")
+    assert run.tuvl("resume", run_of(tmp_path), cwd=tmp_path).code == 3
+    edit(tmp_path, "output_key: pay }", "output_key: pay }, effects: read")
+    assert run.tuvl("resume", run_of(tmp_path), "--on-new-definition", cwd=tmp_path).code == 2
+    assert run.tuvl("resume", run_of(tmp_path), cwd=tmp_path).code == 3
+    assert counted.counts["/pay"] == 1
+
+
+def test_a_keyed_write_goes_on_with_a_newer_file_that_asks_for_the_same(tmp_path, run, server):
+    port, counted = server
+    project(tmp_path, "  steps:\n" + http("pay", "pay", more=KEYED) + http("after", "after"))
+    begun(tmp_path, run, port, "before pay#1/end")
+    edit(tmp_path, "/after", "/later")
+    done = run.tuvl("resume", run_of(tmp_path), "--on-new-definition", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert (counted.counts["/pay"], counted.counts["/later"], counted.keys["/pay"]) == (2, 1, {"OLD"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("/pay", "/elsewhere"), ("method: POST", "method: PUT"), ("json: {}", "json: { sum: 9 }"), ('"OLD"', '"NEW"')],
+    ids=["address", "method", "body", "key"],
+)
+def test_a_recorded_call_that_would_ask_for_something_else_is_where_the_files_part(old, new, tmp_path, run, server):
+    port, counted = server
+    project(tmp_path, "  steps:\n" + http("pay", "pay", more=KEYED) + http("rest", "rest", method="GET"))
+    assert begun(tmp_path, run, port).code == 0
+    same = run.tuvl("replay", run_of(tmp_path), "--against", "w", cwd=tmp_path)
+    assert (same.code, same.document["divergence"]) == (0, None)
+    edit(tmp_path, old, new)
+    other = run.tuvl("replay", run_of(tmp_path), "--against", "w", cwd=tmp_path)
+    assert other.code == 1, other.err
+    assert other.document["divergence"]["at"] == "pay#1/end"
+    assert "idempotency key" in other.document["divergence"]["why"]
+    assert counted.counts["/pay"] == 1
+
+
+def test_a_read_that_would_ask_another_address_is_told_too(tmp_path, run, server):
+    project(tmp_path, "  steps:\n" + http("rest", "rest", method="GET"))
+    assert begun(tmp_path, run, server[0]).code == 0
+    edit(tmp_path, "/rest", "/other")
+    other = run.tuvl("replay", run_of(tmp_path), "--against", "w", cwd=tmp_path)
+    assert other.document["divergence"]["at"] == "rest#1/end"
