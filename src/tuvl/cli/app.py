@@ -338,7 +338,8 @@ def run(
     detach: Annotated[
         bool,
         typer.Option(
-            "--detach", help="Leave a durable run to the workers on the PostgreSQL of TUVL_DATABASE_URL; prints its id."
+            "--detach",
+            help="Leave a durable run to the workers on the PostgreSQL of TUVL_DATABASE_URL; prints JSON with its id.",
         ),
     ] = False,
     bundle_workflow: Annotated[

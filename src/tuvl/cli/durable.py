@@ -7,8 +7,9 @@ from uuid import uuid4
 from tuvl.cli.options import RunOptions
 from tuvl.control import RunControl
 from tuvl.durable.embedded import EmbeddedRuns
+from tuvl.durable.faults import RecordNotBegun
 from tuvl.durable.record import DurableJournal
-from tuvl.engine.result import RunResult
+from tuvl.engine.result import RunError, RunResult, Usage
 from tuvl.events.sink import Sink
 from tuvl.hosting.performing import performed
 from tuvl.hosting.started import Started, keep_definition
@@ -62,6 +63,25 @@ async def begin(
             engine, plan, Started.of(payload), run_id, journal, control=control, sinks=sinks, approvals=approvals
         )
 
-    ended = await EmbeddedRuns(root).start(run_id, started.to_json(), perform)
+    try:
+        ended = await EmbeddedRuns(root).start(run_id, started.to_json(), perform)
+    except RecordNotBegun as error:
+        return _not_begun(plan, run_id, error)
     assert ended.result is not None
     return ended.result
+
+
+def _not_begun(plan: ExecutionPlan, run_id: str, error: RecordNotBegun) -> RunResult:
+    return RunResult(
+        run_id=run_id,
+        workflow=plan.workflow,
+        schema_version=plan.schema_version,
+        status="failed",
+        signal=None,
+        output=None,
+        context={},
+        error=RunError(type=error.type, message=str(error), step=None),
+        usage=Usage(),
+        steps=(),
+        duration_ms=0.0,
+    )

@@ -36,8 +36,8 @@ class Definitions:
             make_own_folder(self._folder)
             # Whole or not at all: another process may look for it at any moment.
             half = Path(tempfile.mkdtemp(prefix="half-", dir=self._folder))
-            _write(half, files)
             try:
+                _write(half, files)
                 half.rename(target)
             except OSError:
                 shutil.rmtree(half, ignore_errors=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuvl.dataclass import dataclass
+from tuvl.durable.faults import RecordFailed, RecordNotBegun
 from tuvl.durable.files import RunFiles
 from tuvl.durable.inherited import record_of
 from tuvl.durable.record import Answer, DurableJournal
@@ -45,8 +46,9 @@ class EmbeddedRuns:
     async def start(self, run_id: str, payload: JsonObject, perform: Perform) -> Ended:
         """Begin a run and perform it, to its end or to where it waits.
 
-        Raises `UsageError` when it cannot be kept; whatever `perform` raises passes through, and the run is as if it
-        had never been begun when nothing of it was recorded.
+        Raises `UsageError` when it may not be kept, and `RecordNotBegun` when that fails, of which no file stays;
+        whatever `perform` raises passes through, and the run is as if it had never been begun when nothing of it was
+        recorded.
         """
         _require_backend()
         seal = Seal(run_id, self._keys)
@@ -56,8 +58,14 @@ class EmbeddedRuns:
             try:
                 backend.open()
                 await backend.start(run_id, seal.sealed(PAYLOAD, payload))
+            except RecordFailed as error:
+                if performance.begun:
+                    raise
+                raise RecordNotBegun(error.why) from error
             finally:
                 backend.close()
+                if not performance.begun:
+                    self.files.forget(run_id)
             return performance.ended()
 
     async def resume(self, run_id: str, perform: Perform, *, answers: tuple[Answer, ...] = ()) -> Ended:
@@ -113,12 +121,15 @@ class _Performance:
         self._result: RunResult | None = None
         self._error: Exception | None = None
         self._unused: tuple[Answer, ...] = ()
+        self.begun = False
+        """Whether the run is on record, and was come to."""
 
     async def __call__(
         self, run_id: str, payload: JsonObject, rows: "DbosRows", found: Mapping[str, JsonObject]
     ) -> JsonObject:
         from tuvl.durable.backend import LeftOpen  # it imports DBOS
 
+        self.begun = True
         try:
             found = self._seal.opened_rows(found, must=is_sealed(payload))
             payload = self._seal.opened(PAYLOAD, payload)

@@ -6,12 +6,17 @@ from tuvl.errors import EngineError
 class RecordFailed(EngineError):
     """The record cannot be read or written: the run stops where it is, and goes on from there later."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"the record of the run cannot be kept: {why}; `tuvl resume` goes on with the run once that is mended",
-            type="record_failed",
-        )
+    def __init__(self, why: str, *, then: str = "`tuvl resume` goes on with the run once that is mended") -> None:
+        """`then` says what can be done about it."""
+        super().__init__(f"the record of the run cannot be kept: {why}; {then}", type="record_failed")
         self.why = why
+
+
+class RecordNotBegun(RecordFailed):
+    """The record cannot be begun: nothing was done, and there is nothing to go on from."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why, then="nothing of it was done; start it anew once that is mended")
 
 
 class RecordDamaged(EngineError):

@@ -9,6 +9,9 @@ from pathlib import Path
 from tuvl.errors import UsageError
 from tuvl.files import make_own_folder
 
+_BESIDE = ("", "-wal", "-shm", "-journal")
+"""How the names of a database's files end."""
+
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -62,6 +65,12 @@ class RunFiles:
             yield path
         finally:
             os.close(number)
+
+    def forget(self, run_id: str) -> None:
+        """Take away what there is of a run of which nothing is on record; call it while the run is held."""
+        database = self.database(run_id)
+        for path in (*(database.with_name(database.name + suffix) for suffix in _BESIDE), self._lock(run_id)):
+            path.unlink(missing_ok=True)
 
     def _lock(self, run_id: str) -> Path:
         # Never the database itself: closing any of its descriptors would give up the locks of SQLite.
