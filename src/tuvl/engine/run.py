@@ -25,10 +25,19 @@ from tuvl.engine.spans import run_span, tell_run_end
 from tuvl.engine.step_count import StepCount
 from tuvl.engine.transaction import NoTransactions, Transactions
 from tuvl.errors import EngineError
-from tuvl.events.types import Event, EventBody, Intervened, RunFinished, RunStarted, StepFinished, StepStarted
+from tuvl.events.types import (
+    Event,
+    EventBody,
+    Intervened,
+    RunFinished,
+    RunStarted,
+    RunSuspended,
+    StepFinished,
+    StepStarted,
+)
 from tuvl.hooks.emit import HookEmitter
 from tuvl.http.client import HttpClient
-from tuvl.journal import NO_JOURNAL, Journal, Suspended
+from tuvl.journal import NO_JOURNAL, Journal, Left, Suspended
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
 from tuvl.mcp.pool import McpPool
@@ -274,9 +283,11 @@ class _Run:
                 move = await self._walk_within(CLEANUP_S, "the cleanup after the abort", move.step, cleanup, steps)
         except Suspended as waiting:
             # Nothing has ended, neither the step nor what is around it: all of it goes on from the record.
-            self._in_flight = None
+            flight, self._in_flight = self._in_flight, None
             if self._around is not None:
                 raise
+            if flight is not None and not isinstance(waiting, Left):
+                self._emit(flight.scope.place, RunSuspended())
             self._record.engine_failed(waiting)
             return "suspended"
         except EngineError as error:

@@ -21,7 +21,11 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSuspended:
-    """A durable run waited for a person here, and went on later; whoever watched then was told `RunFinished`."""
+    """A durable run waits for a person, in a file of its own at the step of the event; that step has no other end yet.
+
+    In the stream that several processes share it stands where a run has waited that went on later; whoever watched then
+    was told `RunFinished`.
+    """
 
     type: ClassVar[str] = "suspended"
 

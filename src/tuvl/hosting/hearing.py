@@ -51,6 +51,8 @@ class Heard(InlineSink):
         if isinstance(event.body, RunFinished):
             self._held = event  # whether it has ended, or goes on elsewhere, is known later
             return
+        if isinstance(event.body, RunSuspended):
+            return  # `end` tells that it waits; once it has gone on, that is told as this event
         if self._told is None:
             self._seq = event.seq
             self._tell(event)
