@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import command_line, durable, engine, loop, server, streaming
+from benchmarks import command_line, durable, engine, loop, server, streaming, workers
 from benchmarks.machine import machine
 from benchmarks.measure import RUNS, Figure
 
@@ -28,7 +28,7 @@ def main() -> int:
             "Monstrous files": command_line.monstrous(folder / "monstrous"),
             "Engine": [*engine.figures(folder / "engine"), *streaming.figures()],
             "Loop": loop.figures(),
-            "Durable runs": durable.figures(folder / "durable"),
+            "Durable runs": [*durable.figures(folder / "durable"), *workers.figures(folder / "workers")],
             "Server": server.figures(folder / "server"),
         }
     text = report(groups)

@@ -30,6 +30,7 @@ class Server:
 
     folder: Path
     programs: Path
+    options: str = _OPTIONS
 
     def run(self, program: str, *words: str) -> None:
         identity = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
@@ -50,7 +51,7 @@ class Server:
     def start(self) -> None:
         data = str(self.folder / "data")
         self.run("initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-locale", "--encoding=UTF8", "--no-sync")
-        options = f"-k {self.folder} {_OPTIONS}"
+        options = f"-k {self.folder} {self.options}"
         self.run("pg_ctl", "-w", "-D", data, "-l", str(self.folder / "log"), "-o", options, "start")
 
     def stop(self) -> None:
@@ -92,10 +93,21 @@ def shared_server(meeting_place: Path) -> Iterator[Server]:
                 shutil.rmtree(server.folder, ignore_errors=True)
 
 
-def _started() -> Server:
+@contextmanager
+def own_server(options: str) -> Iterator[Server]:
+    """Have a server alone, with options of its own in place of those that make tests fast."""
+    server = _started(options)
+    try:
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(server.folder, ignore_errors=True)
+
+
+def _started(options: str = _OPTIONS) -> Server:
     # Not below pytest's own folder, which only its owner may enter.
     folder = Path(tempfile.mkdtemp(prefix="tuvl-pg-"))
-    server = Server(folder, _programs(folder))
+    server = Server(folder, _programs(folder), options)
     if os.geteuid() == 0:
         os.chown(folder, NOBODY, NOBODY)
     try:
