@@ -1,4 +1,4 @@
-"""Workers that have performed ten thousand runs need no more room for it: the long form only, since it takes minutes."""
+"""Workers that have performed ten thousand runs need no more room for it; the long form only, for it takes minutes."""
 
 import os
 
