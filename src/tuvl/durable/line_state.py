@@ -34,7 +34,10 @@ class LineState:
         self._state.in_transaction(lambda connection: connection.execute(self._state.insertion(self._line, values)))
 
     def enter(self, run_id: str, workflow: str, *, most: int, owner: str) -> bool:
-        """Let a run go on that its owner has taken, or park it: `False`, when `most` others go on or are before it."""
+        """Let a run go on that its owner has taken, or park it: `False`, when `most` others go on or are before it.
+
+        One that is to stop is not parked, but put back on the queue: whoever takes it next sees that it is to stop.
+        """
         line, table = self._line, self._workflows
 
         def enter(connection: sa.Connection) -> bool:
@@ -55,7 +58,8 @@ class LineState:
                 connection.execute(has_place.values(owner=owner, most=most))
                 return True
             taken = (table.c.workflow_uuid == run_id, table.c.status == PENDING, table.c.owner_xid == owner)
-            self._state.move(connection, PARKED, *taken)
+            queue = QUEUE if self._state.is_to_stop(connection, run_id) else PARKED
+            self._state.move(connection, queue, *taken)
             return False
 
         return self._state.in_transaction(enter)

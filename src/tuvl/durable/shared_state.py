@@ -161,7 +161,7 @@ class SharedState:
             connection.execute(self.insertion(waits, values))
             asked = sa.select(waits.c.answered_at).where(*self._same(wait))
             answered = connection.execute(asked).scalar_one() is not None
-            stopped = self._abort_in(connection, wait.run_id) is not None
+            stopped = self.is_to_stop(connection, wait.run_id)
             return self._requeue(
                 connection,
                 QUEUE if answered or stopped else WAITING,
@@ -265,8 +265,11 @@ class SharedState:
         found = self.in_transaction(lambda connection: connection.execute(query).all())
         return {row.run_id: AbortRow(reason=row.reason, by=row.asked_by) for row in found}
 
-    def _abort_in(self, connection: sa.Connection, run_id: str) -> object:
-        return connection.execute(sa.select(self._aborts.c.run_id).where(self._aborts.c.run_id == run_id)).first()
+    def is_to_stop(self, connection: sa.Connection, run_id: str) -> bool:
+        """Tell whether somebody wants a run to stop; nobody can say so before the end of the transaction."""
+        self._lock(connection, run_id)
+        query = sa.select(self._aborts.c.run_id).where(self._aborts.c.run_id == run_id)
+        return connection.execute(query).first() is not None
 
     # ---- who has which run -----------------------------------------------------------------------------------------
 
