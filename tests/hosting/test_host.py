@@ -3,11 +3,13 @@
 import asyncio
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tests.durable.durable_project import counting
 from tests.hosting.hosted_project import gated
+from tuvl.clock import SystemClock
 from tuvl.errors import ConfigError, InputError, UsageError
 from tuvl.hosting.host import Host
 from tuvl.hosting.requests import AnswerRefused, AnswerRequest, NoSuchRun, StartRequest, WaitingRun
@@ -19,8 +21,14 @@ BOB = Principal(id="bob", groups=frozenset({"finance"}))
 PAY = {"verdict": "pay"}
 
 
+async def until_ended(host: Host, run_id: str) -> None:
+    async with asyncio.timeout(30):
+        while await host.state(run_id) != "ended":
+            await asyncio.sleep(0.05)
+
+
 async def asked_in(host: Host, run_id: str) -> WaitingRun:
-    document = await host.wait(run_id, 20)
+    document = await host.wait(run_id, 30)
     assert document is not None
     assert document["status"] == "suspended"
     (waiting,) = [one for one in await host.waits(OPERATOR) if one.run_id == run_id]
@@ -153,19 +161,24 @@ async def test_the_time_for_an_answer_ends_without_anybody_doing_anything_also_a
             await host.answer(run_id, answer(waiting, verdict="too late"))
 
 
-async def test_an_answer_given_in_time_counts_though_nobody_took_the_run_up_before_the_deadline(site):
+async def test_an_answer_given_in_time_counts_though_nobody_took_the_run_up_before_the_deadline(site, monkeypatch):
+    file = site.folder / "workflows" / "hurry.yaml"
+    file.write_text(file.read_text().replace("timeout_s: 1\n", "timeout_s: 600\n"))
     async with site.host() as host:
-        run_id = await host.start(StartRequest(workflow="hurry"))
-        waiting = await asked_in(host, run_id)
+        answered, silent = [await host.start(StartRequest(workflow="hurry")) for _ in range(2)]
+        waiting, _ = [await asked_in(host, run_id) for run_id in (answered, silent)]
     async with site.host(concurrency=0) as host:
-        await host.answer(run_id, answer(waiting, verdict="yes"))
-        assert await host.state(run_id) == "queued"
-        await asyncio.sleep(1.1)  # past the deadline, which is what is tried here
+        await host.answer(answered, answer(waiting, verdict="yes"))
+        assert await host.state(answered) == "queued"
+    monkeypatch.setattr(SystemClock, "now", lambda self: datetime.now(UTC) + timedelta(seconds=1200))
     async with site.host() as host:
-        document = await host.wait(run_id, 20)
-        assert document is not None
-        assert "late" not in document["context"]
-        assert document["status"] == "completed"
+        assert await host.take(silent, waiting=True)
+        for run_id, is_late in ((answered, False), (silent, True)):
+            await until_ended(host, run_id)
+            document = await host.result(run_id)
+            assert document is not None
+            assert document["status"] == "completed"
+            assert ("late" in document["context"]) is is_late
 
 
 @pytest.mark.parametrize("when", ["queued", "waiting", "running"])
