@@ -11,6 +11,7 @@ import pytest
 
 from tests.hosting.conftest import Site
 from tests.hosting.hosted_project import gated
+from tuvl.durable import idling, queued
 from tuvl.durable.line_state import LineState
 from tuvl.hosting.host import Host
 from tuvl.hosting.requests import AnswerRequest, StartRequest
@@ -148,6 +149,25 @@ async def test_a_run_is_aborted_just_before_it_would_be_parked(site: Site, monke
             gate.opened.set()
             assert (await host.wait(first, 30) or {})["status"] == "completed"
     assert counted.counts["/b/before"] == 0
+
+
+async def test_the_next_in_line_is_called_at_once_though_nobody_has_looked_for_long(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hour, clock = 3600.0, [0.0]
+    monkeypatch.setattr(idling, "IDLE_LOOK_S", 24 * hour)
+    monkeypatch.setattr(queued, "Idling", lambda: idling.Idling(lambda: clock[0]))
+    limit(site.folder, "gated", 1)
+    with gated("a") as (port, _, gate):
+        async with site.host() as host:
+            first, second = await started(host, port, ["a", "b"])
+            await asyncio.to_thread(gate.reached.acquire)
+            await until(lambda: host.running == [first])
+            await until(lambda: are_queued(host, [second]))
+            clock[0] += hour
+            gate.opened.set()
+            for run_id in (first, second):
+                assert (await host.wait(run_id, 30) or {})["status"] == "completed"
 
 
 async def test_a_limit_that_is_gone_from_the_file_holds_nobody_who_starts_later(site: Site) -> None:

@@ -74,6 +74,7 @@ class Performer:
             sinks_for=self._sinks_for,
             control_for=self._control_for,
             approvals=self._approvals,
+            wake=runs.idling.wake,
         )
         try:
             if self._concurrency:

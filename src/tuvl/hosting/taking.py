@@ -50,7 +50,10 @@ class Taken:
         sinks_for: Callable[[str], Sequence[Sink]],
         control_for: Callable[[str], RunControl],
         approvals: Approvals,
+        wake: Callable[[], None],
     ) -> None:
+        """`wake` says that there may be something on the queue."""
+        self._wake = wake
         self._workshop = workshop
         self._state = state
         self._told = Together(state.told)
@@ -187,6 +190,7 @@ class Taken:
             return
         try:
             await asyncio.to_thread(self._lines.leave, run_id, workflow)
+            self._wake()
         except DatabaseFault as error:
             # Whoever looks at the line next finds that nobody has the run.
             _log.warning("run %r is not out of the line yet: %s", run_id, type(error).__name__)
