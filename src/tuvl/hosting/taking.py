@@ -66,6 +66,7 @@ class Taken:
         self._controls: dict[str, RunControl] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._stopped: set[str] = set()
+        self._through: dict[str, asyncio.Event] = {}
         self._lines = lines
         self._in_line: dict[str, str] = {}
         """Runs of workflows of which only so many go on at once → their workflow."""
@@ -112,6 +113,19 @@ class Taken:
         self, run_id: str, payload: JsonObject, rows: DbosRows, found: Mapping[str, JsonObject]
     ) -> JsonObject:
         """Perform a run; returns what is recorded as its end, raises `LeftToOthers` when it has not ended."""
+        # It may be here again before it is let go of altogether: what is kept of it here is by its id.
+        while (before := self._through.get(run_id)) is not None:
+            await before.wait()
+        through = self._through[run_id] = asyncio.Event()
+        try:
+            return await self._perform(run_id, payload, rows, found)
+        finally:
+            del self._through[run_id]
+            through.set()
+
+    async def _perform(
+        self, run_id: str, payload: JsonObject, rows: DbosRows, found: Mapping[str, JsonObject]
+    ) -> JsonObject:
         task = cast("asyncio.Task[object]", asyncio.current_task())
         self._tasks.add(task)
         self._controls[run_id] = self._control_for(run_id)
