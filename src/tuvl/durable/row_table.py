@@ -14,7 +14,8 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.faults import RecordFailed
-from tuvl.durable.sqlite_file import failed
+from tuvl.durable.sqlite_file import BUSY_S, failed
+from tuvl.durable.turns import turns_of
 from tuvl.values import JsonObject
 
 FORM = "portable_json"
@@ -101,16 +102,17 @@ class _OnSqlite:
     def write(self, connection: DBAPIConnection, rows: Sequence[KeptRow]) -> set[tuple[str, int]]:
         file = cast(sqlite3.Connection, connection)
         written = set()
-        try:
-            for row in rows:
-                about = (FORM, self._application, row.ended)
-                values = (row.run_id, row.number, row.name, row.text, row.began, row.ended, *about)
-                if file.execute(self._WRITE, (*values, row.run_id, row.owner)).rowcount == 1:
-                    written.add((row.run_id, row.number))
-            file.commit()
-        except BaseException:
-            file.rollback()
-            raise
+        with turns_of(self._engine).one(BUSY_S):
+            try:
+                for row in rows:
+                    about = (FORM, self._application, row.ended)
+                    values = (row.run_id, row.number, row.name, row.text, row.began, row.ended, *about)
+                    if file.execute(self._WRITE, (*values, row.run_id, row.owner)).rowcount == 1:
+                        written.add((row.run_id, row.number))
+                file.commit()
+            except BaseException:
+                file.rollback()
+                raise
         return written
 
     def lost_connection(self, error: Exception) -> bool:

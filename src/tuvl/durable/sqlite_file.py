@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import ExceptionContext
 
 from tuvl.durable.faults import RecordFailed
+from tuvl.durable.turns import write_in_turns
 
 BUSY_S = 30.0
 """How long a write waits for another program that holds the file, in seconds."""
@@ -52,6 +53,7 @@ def open_sqlite(path: str) -> sa.Engine:
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.IntegrityError):
             raise failed(error) from error
 
+    write_in_turns(engine, timeout_s=BUSY_S)
     return engine
 
 
