@@ -155,7 +155,7 @@ async def test_a_node_file_that_cannot_be_imported_fails_the_step_and_names_file
 
 
 async def test_a_node_that_is_deleted_while_the_file_runs_is_missed_by_name(tmp_path):
-    result = await project(tmp_path, '@node("it")\ndef it(ctx):\n    return {}\n\ndel it\n').run()
+    result = await project(tmp_path, '@node("it")\ndef it(ctx):\n    return {}\n\nglobals().pop("it")\n').run()
     assert result.error is not None
     assert "node 'it' is not in 'stock.py' once imported" in result.error.message
 

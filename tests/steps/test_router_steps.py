@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.engine.run_support import Project
-from tuvl.errors import StepError
+from tuvl.errors import ConfigError, StepError
 from tuvl.plan.model import ConditionPlan
 from tuvl.steps.router import equal, holds
 
@@ -133,7 +133,13 @@ async def test_when_takes_the_first_true_case_and_default_without_one(tmp_path, 
     assert await routed(tmp_path, WHEN, {"n": n}) == went
 
 
-@pytest.mark.parametrize("text", ["{{ s }}", "true", "{{ n }}", "{{ n > 1 }} "])
+@pytest.mark.parametrize("text", ["true", "{{ n > 1 }} "])
+async def test_when_that_can_only_be_text_does_not_begin(tmp_path, text):
+    with pytest.raises(ConfigError, match="gives a string, never true or false"):
+        await routed(tmp_path, {"when": [{"if": text, "signal": "true"}]}, {"n": 2})
+
+
+@pytest.mark.parametrize("text", ["{{ s }}", "{{ n }}"])
 async def test_when_wants_a_real_boolean_and_no_truthy_text(tmp_path, text):
     said = await routed(tmp_path, {"when": [{"if": text, "signal": "true"}]}, {"s": "true", "n": 2})
     assert said.startswith("type_mismatch: `if: ")
