@@ -69,6 +69,8 @@ _log = logging.getLogger("tuvl.data")
 
 @dataclass(kw_only=True, slots=True)
 class _State:
+    beginning: asyncio.Future[None] | None = None
+    """The write that keeps that the run began; it goes on when whoever waits for it is cut off."""
     begun: bool = False
     finished: bool = False
 
@@ -164,7 +166,7 @@ class RunRecords:
 
     async def finish(self, document: JsonObject, *, wanted: bool) -> None:
         """Keep how the run ended; a run of which nothing was kept so far is kept when it is `wanted`."""
-        if not (wanted or self._state.begun):
+        if not (wanted or self._is_begun):
             return
         store = await self._begun()
         result = {name: value for name, value in document.items() if name != "trace"}
@@ -184,22 +186,37 @@ class RunRecords:
 
     async def interrupted(self) -> None:
         """Keep that the run was cut off before it had a result; does nothing for one that is kept as it ended."""
-        if self._state.begun and not self._state.finished:
+        if self._is_begun and not self._state.finished:
             self._state.finished = True
             at = self._clock.now()
             try:
-                await self._access.store.finish(self._run.run_id, status="aborted", signal=None, at=at, result=None)
+                await (await self._begun()).finish(self._run.run_id, status="aborted", signal=None, at=at, result=None)
             except Exception:  # noqa: BLE001 - what cut the run off is the news, not that its record says `running`
                 _log.warning("run %r could not be closed in the store of runs", self._run.run_id, exc_info=True)
+
+    @property
+    def _is_begun(self) -> bool:
+        return self._state.begun or self._state.beginning is not None
 
     async def _begun(self) -> "RunStore":
         store = self._access.store
         if not self._state.begun:
             async with self._lock:
                 if not self._state.begun:
-                    await store.begin(self._run)
-                    self._state.begun = True
+                    await self._begin(store)
         return store
+
+    async def _begin(self, store: "RunStore") -> None:
+        state = self._state
+        if state.beginning is None:
+            state.beginning = asyncio.ensure_future(store.begin(self._run))
+        try:
+            # Shielded, since an abort cuts off whoever waits: the row is written all the same, and only once.
+            await asyncio.shield(state.beginning)
+        except Exception:
+            state.beginning = None
+            raise
+        state.begun = True
 
     def _object(self, value: JsonObject) -> JsonObject:
         shown = self._clean(self._secure.masked(value))
