@@ -150,11 +150,21 @@ def test_same_files_run_with_a_model_behind_a_server(desk: Desk) -> None:
             "  price: { input_per_mtok: 1.0, output_per_mtok: 1.0 }\n"
         )
         (desk.folder / "llms" / "local.yaml").write_text(preset, encoding="utf-8")
+        allow(desk, f"127.0.0.1:{server.server_port}")
         code, result = desk.run(ticket(), "--model", "default=local")
     assert (code, result["output"]["reply"]) == (0, "Dear customer, your money is on its way.")
     assert desk.ledger["refunds"][0]["amount_cents"] == 4_500
     offered = {tool["function"]["name"] for tool in server.requests[0]["tools"]}
     assert offered == {"lookup_order", "search_policy", "issue_refund", "add_note"}
+
+
+def allow(desk: Desk, host: str) -> None:
+    """Let the policy of the project allow one more host, as whoever owns it has to before a model is called there."""
+    config = desk.folder / "tuvl.yaml"
+    before, policy = config.read_text(encoding="utf-8").split("policy:")
+    config.write_text(
+        f"{before}policy:{policy.replace('allow_hosts: [', f'allow_hosts: [{host!r}, ')}", encoding="utf-8"
+    )
 
 
 KETTLE_REPLIES = (
