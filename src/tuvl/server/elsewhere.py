@@ -16,7 +16,7 @@ from tuvl.values import JsonObject
 LOOK_S = 0.5
 """Pause between two looks, in seconds."""
 
-PATIENCE = 5
+PATIENCE = 20
 """Looks after which a run that has ended gets an end here, though no process has kept its last event."""
 
 
