@@ -1,9 +1,7 @@
 """`tuvl serve`: checks a project, and serves its workflows over HTTP until it is told to end."""
 
 import asyncio
-import os
 import re
-import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +10,7 @@ from tuvl.check.finding import Severity
 from tuvl.cli.live import Mark
 from tuvl.cli.observing import Observing, observing
 from tuvl.cli.render import report_text
+from tuvl.cli.stopping import stop_on_signals
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, UsageError
@@ -24,8 +23,6 @@ from tuvl.settings import Settings, environment, load_settings
 from tuvl.values import printable
 
 FINDINGS = 1
-_KILLED = 128
-"""What shells add to the number of the signal that ended a process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +114,7 @@ async def _serve(options: ServeOptions, project: ProjectIndex, settings: Setting
         opened.close()
         await services.aclose()
         raise
-    stop = _stop_on_signals()
+    stop = stop_on_signals(lambda: _say("closing down: no new runs; those that go on get their time"))
     _say(f"serving {', '.join(catalogue.workflows)} at {ports.url_of(listening)}")
     for rpc in beside:
         _say(f"serving gRPC at {rpc.address}")
@@ -155,21 +152,6 @@ def _require_grpc() -> None:
         raise ConfigError(
             f"--grpc-port needs the package {error.name!r}; install it with pip install 'tuvl[server,grpc]'"
         ) from error
-
-
-def _stop_on_signals() -> asyncio.Event:
-    """Return what the first SIGTERM or Ctrl-C sets; the second one ends the process at once."""
-    stop = asyncio.Event()
-
-    def on_signal(number: int) -> None:
-        if stop.is_set():
-            os._exit(_KILLED + number)
-        stop.set()
-        _say("closing down: no new runs; those that go on get their time")
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, on_signal, number)
-    return stop
 
 
 def _say(line: str) -> None:

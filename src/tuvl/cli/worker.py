@@ -1,14 +1,13 @@
 """`tuvl worker`: performs durable runs until it is told to leave them to others."""
 
 import asyncio
-import os
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tuvl.cli.live import Mark
 from tuvl.cli.observing import Observing, observing
+from tuvl.cli.stopping import stop_on_signals
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.cli.wording import count, seconds
 from tuvl.dataclass import dataclass
@@ -22,9 +21,6 @@ from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
 from tuvl.settings import Settings, environment, load_settings
 from tuvl.values import printable
-
-_KILLED = 128
-"""What shells add to the number of the signal that ended a process."""
 
 
 def work(*, project: str | None, concurrency: int, grace_s: float) -> int:
@@ -50,7 +46,7 @@ async def _work(
     def sinks_for(run_id: str) -> Sequence[Sink]:
         return [*observed.sinks(), told]
 
-    stop = _stop_on_signals()
+    stop = stop_on_signals()
     async with Host.open(project, settings, concurrency=concurrency, sinks_for=sinks_for) as host:
         settle_heap()
         _say(f"taking up to {count(concurrency, 'run')} at a time, as {host.executor}")
@@ -92,20 +88,6 @@ class _Stderr:
 
     def say(self, line: str, *, mark: Mark) -> None:
         _say(line)
-
-
-def _stop_on_signals() -> asyncio.Event:
-    """Return what the first SIGTERM or Ctrl-C sets; the second one ends the process at once."""
-    stop = asyncio.Event()
-
-    def on_signal(number: int) -> None:
-        if stop.is_set():
-            os._exit(_KILLED + number)
-        stop.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, on_signal, number)
-    return stop
 
 
 def _say(line: str) -> None:
