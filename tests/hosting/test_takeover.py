@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from tests.durable.durable_project import EFFECTS, READS, ROWS, counting
 from tests.durable.test_crash_matrix import is_write_end
 from tests.hosting.hosted_project import gated
-from tuvl.durable.liveness import key_of
+from tuvl.durable.postgres import lock_key
 from tuvl.durable.shared_tables import SCHEMA
 from tuvl.hosting.requests import AnswerRequest, StartRequest
 from tuvl.principal import ANY, Principal
@@ -142,7 +142,7 @@ async def test_a_frozen_process_that_was_taken_for_dead_does_nothing_more_of_its
 def end_session(url: str, executor: str) -> None:
     """End the session in which a process holds its lock."""
     engine = sa.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
-    key = key_of(SCHEMA, executor) & (2**64 - 1)
+    key = lock_key(SCHEMA, executor) & (2**64 - 1)
     query = sa.text(
         "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
         " AND classid::bigint = :high AND objid::bigint = :low"

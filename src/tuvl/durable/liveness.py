@@ -5,13 +5,13 @@ that have runs: to get one means that its holder is gone, and under that lock it
 What a process still writes that was taken for dead is refused, run by run; see `tuvl.durable.shared_state`.
 """
 
-import hashlib
 import logging
 import threading
 from collections.abc import Callable
 
 import sqlalchemy as sa
 
+from tuvl.durable.postgres import lock_key
 from tuvl.durable.shared_state import SharedState
 
 BEAT_S = 1.0
@@ -137,13 +137,7 @@ class Liveness:
         return self._session.execute(sa.text(statement), values).scalar()
 
     def _key(self, executor: str) -> int:
-        return key_of(self._schema, executor)
-
-
-def key_of(schema: str, executor: str) -> int:
-    """Return the key of the advisory lock that a process holds."""
-    told = hashlib.sha256(f"{schema}/{executor}".encode()).digest()
-    return int.from_bytes(told[:8], "big", signed=True)
+        return lock_key(self._schema, executor)
 
 
 class _Taken(Exception):

@@ -1,5 +1,7 @@
 """The engine of a PostgreSQL that holds durable runs: a synchronous one, which is what DBOS works with."""
 
+from hashlib import sha256
+
 import sqlalchemy as sa
 
 DRIVER = "postgresql+psycopg"
@@ -30,3 +32,8 @@ def open_postgres(url: sa.URL) -> sa.Engine:
         pool_pre_ping=True,
         hide_parameters=True,
     )
+
+
+def lock_key(schema: str | None, name: str) -> int:
+    """Return the key of the advisory lock of a name, that of a process or of what it works on."""
+    return int.from_bytes(sha256(f"{schema}/{name}".encode()).digest()[:8], "big", signed=True)

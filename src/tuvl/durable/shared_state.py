@@ -10,12 +10,12 @@ Everything here is synchronous and is called from threads.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
 
 from tuvl.dataclass import dataclass
+from tuvl.durable.postgres import lock_key
 from tuvl.durable.shared_tables import PARKED, PRIVATE, QUEUE, WAITING, shared_tables
 from tuvl.values import JsonObject
 
@@ -327,7 +327,7 @@ class SharedState:
     def lock_name(self, connection: sa.Connection, name: str) -> None:
         """Keep other processes from what goes by a name for the rest of the transaction."""
         if self._engine.dialect.name == "postgresql":
-            key = int.from_bytes(sha256(f"{self._schema}/{name}".encode()).digest()[:8], "big", signed=True)
+            key = lock_key(self._schema, name)
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
 
     def _lock(self, connection: sa.Connection, run_id: str) -> bool:
