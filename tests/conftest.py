@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.support import gates
+
 if TYPE_CHECKING:
     from tests.support.postgres import Server
 
@@ -38,6 +40,12 @@ def no_reports_of_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def gates_of_this_test() -> None:
+    """Let no test find a gate open that another one has opened."""
+    gates.forget()
 
 
 @pytest.fixture(scope="session")

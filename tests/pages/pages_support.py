@@ -12,7 +12,7 @@ from tests.server.server_support import Serving
 from tests.support.browser import Watched, person
 
 NODE = """
-from tests.server.server_support import wait_at
+from tests.support.gates import wait_at
 from tuvl import node
 
 @node("gate")

@@ -6,8 +6,9 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.pages.pages_support import MEAN, signed_in, start
-from tests.server.server_support import Serving, opened, reached
+from tests.server.server_support import Serving
 from tests.support.browser import inaccessible, person
+from tests.support.gates import opened, reached
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("browser")]
 

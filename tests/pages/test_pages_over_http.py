@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from tests.pages.pages_support import MEAN, desk, signed_cookie, start
-from tests.server.server_support import Serving, events_of, opened, reached, serving
+from tests.server.server_support import Serving, events_of, serving
+from tests.support.gates import opened, reached
 from tuvl.redaction import register_secret
 from tuvl.server.pages.runs_pages import PER_PAGE, PER_PART
 

@@ -14,7 +14,8 @@ from grpc_health.v1 import health_pb2
 
 import tuvl.rpc
 from tests.rpc.rpc_support import SERVICE, Client, calling, refused
-from tests.server.server_support import QUESTION, events_of, opened, reached, shop
+from tests.server.server_support import QUESTION, events_of, shop
+from tests.support.gates import opened, reached
 from tuvl.events.types import Event, StepStarted
 from tuvl.rpc import runs_pb2 as pb
 from tuvl.rpc.door import address_of

@@ -24,11 +24,6 @@ from tuvl.server.serving import prepare, serve
 from tuvl.server.tokens import SCOPES, new_token
 from tuvl.settings import Settings
 
-GATES: dict[str, asyncio.Event] = {}
-"""What the node `gate` waits for, by the name that its run gives; whoever waits has made it."""
-REACHED: dict[str, asyncio.Event] = {}
-"""Set when a run has come to its gate."""
-
 QUICK = """
 - {id: greet, kind: Functional, runner: set, values: {greeting: "Hello {{ name }}"}}
 """
@@ -45,7 +40,7 @@ QUESTION = """
 - {id: done, kind: Functional, runner: set, values: {heard: "{{ said.refund }}"}}
 """
 NODE = """
-from tests.server.server_support import wait_at
+from tests.support.gates import wait_at
 from tuvl import node
 
 @node("gate")
@@ -59,20 +54,6 @@ NAMED = {
     "required": ["name"],
     "additionalProperties": False,
 }
-
-
-async def wait_at(name: str) -> None:
-    REACHED.setdefault(name, asyncio.Event()).set()
-    await GATES.setdefault(name, asyncio.Event()).wait()
-
-
-async def reached(name: str) -> None:
-    async with asyncio.timeout(20):
-        await REACHED.setdefault(name, asyncio.Event()).wait()
-
-
-def opened(name: str) -> None:
-    GATES.setdefault(name, asyncio.Event()).set()
 
 
 def shop(root: Path) -> Project:

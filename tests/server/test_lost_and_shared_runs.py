@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import update
 
-from tests.server.server_support import events_of, opened, problem, reached, serving, shop
+from tests.server.server_support import events_of, problem, serving, shop
+from tests.support.gates import opened, reached
 from tuvl.data.control_tables import live_runs, passing_runs
 from tuvl.data.run_rows import RunRow
 from tuvl.principal import Principal

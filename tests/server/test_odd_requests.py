@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.server.server_support import QUICK, events_of, problem, reached, serving, shop
+from tests.server.server_support import QUICK, events_of, problem, serving, shop
+from tests.support.gates import reached
 from tuvl.data.run_rows import RunFilter, TraceFilter
 from tuvl.principal import Principal
 from tuvl.server.problems import Problem

@@ -14,7 +14,8 @@ import jsonschema_rs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.server.server_support import QUESTION, opened, problem, serving, shop
+from tests.server.server_support import QUESTION, problem, serving, shop
+from tests.support.gates import opened
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = 200 if os.environ.get("TUVL_SOAK") else 8

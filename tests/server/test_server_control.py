@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from tests.server.server_support import events_of, opened, problem, reached, serving, shop
+from tests.server.server_support import events_of, problem, serving, shop
+from tests.support.gates import opened, reached
 
 
 async def begun(client, gate: str) -> str:

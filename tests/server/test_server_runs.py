@@ -2,7 +2,8 @@
 
 import asyncio
 
-from tests.server.server_support import events_of, opened, problem, reached, serving, shop
+from tests.server.server_support import events_of, problem, serving, shop
+from tests.support.gates import opened, reached
 
 GREETED = {"workflow": "quick", "input": {"name": "Ada"}}
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.server.server_support import each_event, events_of, opened, problem, reached, serving, shop
+from tests.server.server_support import each_event, events_of, problem, serving, shop
+from tests.support.gates import opened, reached
 from tuvl.errors import StepError
 from tuvl.events.types import Event, RunFinished, RunStarted, StepStarted, TextDelta
 from tuvl.server.attending import shut_out

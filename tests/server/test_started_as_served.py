@@ -1,6 +1,7 @@
 """Runs are started as the server was: by its files of then, and by its limits."""
 
-from tests.server.server_support import GATED, events_of, opened, reached, serving, shop
+from tests.server.server_support import GATED, events_of, serving, shop
+from tests.support.gates import opened, reached
 
 EDITED = {"workflow": "quick", "input": {"name": "Ada"}}
 NODE = """
