@@ -21,7 +21,7 @@ from tuvl.server.durable_runs import DurableRun, DurableRuns
 from tuvl.server.live_runs import LiveRun, LiveRuns
 from tuvl.server.meters import Meters
 from tuvl.server.problems import Problem
-from tuvl.values import JsonObject, canonical
+from tuvl.values import JsonObject, JsonValue, canonical
 
 Mode: TypeAlias = Literal["sync", "detached", "stream"]
 """How the client waits: for the result, not at all, or for every event."""
@@ -57,17 +57,26 @@ class Order:
         return hashlib.sha256(canonical(said).encode()).hexdigest()
 
     @property
+    def of_stranger(self) -> bool:
+        """Whether nobody can tell its caller from others: an address may be that of a proxy which many are behind."""
+        return self.address is not None
+
+    @property
     def key_digest(self) -> str:
-        """What is kept of the key: of whom it is, and what it says."""
-        said = canonical(
-            [self.principal.tenant, self.principal.id, self.key, *([] if self.address is None else [self.address])]
-        )
-        return hashlib.sha256(said.encode()).hexdigest()
+        """What is kept of the key: of whom it is, and what it says.
+
+        That of a stranger counts together with what is asked: no key of theirs is taken for another request, which
+        would tell that somebody has used it, or keep others from using it.
+        """
+        of_whom: list[JsonValue] = [self.principal.tenant, self.principal.id, self.key]
+        if self.address is not None:
+            of_whom += [self.address, self.digest]
+        return hashlib.sha256(canonical(of_whom).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A run that was started before, and is not in this process."""
+    """A run that was started before, and that is not in this process or is a stranger's."""
 
     run_id: str
 
@@ -132,6 +141,7 @@ class Starts:
                 return await self._once(order)
 
     async def _once(self, order: Order) -> Started:
+        """Start a run, or find it; of one that a stranger began before, no more is told than that it is there."""
         keys = self._access.store.access
         claimed = await keys.claim(order.key_digest, body=order.digest, run_id=uuid4().hex, at=self._clock.now())
         if claimed.body != order.digest:
@@ -144,10 +154,12 @@ class Starts:
                 return run
             # The process that took the key died before its run was on record: nothing of it has happened.
         try:
-            return await self._begin(order, claimed.run_id, again=not claimed.is_new)
+            begun = await self._begin(order, claimed.run_id, again=not claimed.is_new)
         except (Problem, TuvlError):
             await keys.release(order.key_digest)
             raise
+        told_no_more = order.of_stranger and not claimed.is_new and isinstance(begun, DurableRun)
+        return Known(run_id=begun.run_id) if told_no_more else begun
 
     async def _begun_before(self, claimed: StartKey, order: Order) -> LiveRun | Known | None:
         """Find the run of a key that is taken; `None` when whoever took it has begun none, and will not.
@@ -158,6 +170,8 @@ class Starts:
         while True:
             run = self._live.find(claimed.run_id, order.principal)
             if run is not None and run.problem is None:
+                if order.of_stranger:
+                    return Known(run_id=run.run_id)
                 run.attached += order.mode != "detached"
                 return run
             if self.is_durable(order):

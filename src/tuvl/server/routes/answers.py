@@ -84,6 +84,9 @@ def stream(
 
 async def _of_known(services: Services, request: Request, run: Known, order: Order, caller: Caller | None) -> Response:
     """Answer for a run that was started before, and is over, or in another process."""
+    if order.of_stranger:
+        # Whoever asks again need not be who asked first: what came of it is for that one alone.
+        return await accepted(services, run.run_id, order.principal)
     match order.mode:
         case "detached":
             return await accepted(services, run.run_id, order.principal)

@@ -42,7 +42,7 @@ def _operation(offered: Offered, trigger: Trigger) -> dict[str, Any]:
         "summary": offered.description or f"Start the workflow {offered.name}.",
         "operationId": f"trigger_{trigger.method.lower()}_{offered.name}",
         "parameters": list(_HEADERS),
-        "responses": {str(status): said for status, said in _answers().items()},
+        "responses": {str(status): said for status, said in _answers(trigger).items()},
     }
     if not trigger.public:
         operation["security"] = [{"token": []}]
@@ -53,12 +53,13 @@ def _operation(offered: Offered, trigger: Trigger) -> dict[str, Any]:
     return operation
 
 
-def _answers() -> dict[int | str, dict[str, Any]]:
+def _answers(trigger: Trigger) -> dict[int | str, dict[str, Any]]:
     stream = {"text/event-stream": {"schema": {"type": "string"}}}
+    known = ", or was begun before by a request without a token and with the same key" if trigger.public else ""
     result, accepted = ({"application/json": {"schema": schema}} for schema in (RESULT, ACCEPTED))
     return {
         200: {"description": "The result of the run, or its events.", "content": {**result, **stream}},
-        202: {"description": "The run goes on, or waits for somebody.", "content": accepted},
+        202: {"description": f"The run goes on, or waits for somebody{known}.", "content": accepted},
         **problems(404, 409, 415),
     }
 
