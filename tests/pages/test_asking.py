@@ -8,7 +8,8 @@ import pytest
 from tuvl.errors import InputError
 from tuvl.hosting.requests import WaitingRun
 from tuvl.principal import Principal
-from tuvl.server.pages.asking import card_of, filled_in, obstacle, value_of
+from tuvl.server.obstacles import obstacle
+from tuvl.server.pages.asking import card_of, filled_in, value_of
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 FIELDS = [
@@ -139,6 +140,11 @@ def test_what_was_filled_in_is_still_there_after_a_mistake() -> None:
         ({"groups": ("legal", "board")}, ADA, "Only the group legal or board may answer."),
         ({"groups": ("legal",)}, replace(ADA, groups=frozenset({"legal"})), ""),
         ({"groups": ("legal",)}, replace(ADA, id="bot", groups=frozenset({"legal"})), "The run acts for you"),
+        (
+            {"groups": ("legal",), "also_requested_by": ("ada",)},
+            replace(ADA, groups=frozenset({"legal"})),
+            "You have asked for a run that this one was forked from",
+        ),
     ],
 )
 def test_who_may_not_answer_is_told_beforehand(changed: dict, reader: Principal, why: str) -> None:

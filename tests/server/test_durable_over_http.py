@@ -221,6 +221,41 @@ async def test_without_the_extra_durable_runs_are_refused_and_others_are_not(tmp
         assert detached.status_code == 202
 
 
+async def test_whoever_asked_for_the_run_before_a_fork_sees_that_it_waits_and_why_they_get_no_form(tmp_path):
+    project = asking(tmp_path)
+    project.workflow(
+        QUESTION.replace("kind: HumanInTheLoop", "kind: HumanInTheLoop\n  auth: {required_group: desk}"), name="refund"
+    )
+    async with serving(project, durable=True) as server:
+        anna, bob, carl = [
+            await server.client(*("runs:start", "runs:read", "runs:control"), id=id, groups=("desk",))
+            for id in ("anna", "bob", "carl")
+        ]
+        first = (await anna.post("/api/runs", json={"workflow": "refund"})).json()["run_id"]
+        (wait,) = (await carl.get("/api/waits")).json()["waits"]
+        answer = {"digest": wait["digest"], "value": {"refund": True}}
+        assert (await carl.post(f"/api/runs/{first}/answer", json=answer)).status_code == 200
+        await settled(anna, first)
+        forked = (await bob.post(f"/api/runs/{first}/fork", json={"at": "ask"})).json()["run_id"]
+        await settled(bob, forked)
+
+        async def seen_by(who):
+            waits = {wait["run_id"]: wait for wait in (await who.get("/api/waits")).json()["waits"]}
+            return waits[forked]
+
+        for who, why in ((anna, "forked from"), (bob, "acts for you")):
+            wait = await seen_by(who)
+            assert why in wait["obstacle"]
+            assert "fields" not in wait["asked"]
+            answer = {"digest": wait["digest"], "value": {"refund": True}}
+            problem(await who.post(f"/api/runs/{forked}/answer", json=answer), 403, "answer-not-allowed")
+        wait = await seen_by(carl)
+        assert wait["obstacle"] is None
+        assert [field["name"] for field in wait["asked"]["fields"]] == ["refund"]
+        answer = {"digest": wait["digest"], "value": {"refund": True}}
+        assert (await carl.post(f"/api/runs/{forked}/answer", json=answer)).status_code == 200
+
+
 async def test_who_may_not_start_a_workflow_may_not_fork_its_runs_either(tmp_path):
     project = asking(tmp_path)
     project.workflow(QUESTION, name="refund", meta={"required_scope": "refunds"})

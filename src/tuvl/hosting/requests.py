@@ -54,6 +54,8 @@ class WaitingRun:
     assignee: str | None
     requested_by: str | None
     tenant: str | None
+    also_requested_by: tuple[str, ...] = ()
+    """Who has asked for the runs that it was forked from, and may answer as little as who has asked for it."""
 
     def to_json(self) -> JsonObject:
         """Return what callers of a server are told of it."""

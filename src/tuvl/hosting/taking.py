@@ -23,12 +23,13 @@ from tuvl.events.sink import Sink
 from tuvl.hosting.hearing import Heard, Hearing
 from tuvl.hosting.performing import performed
 from tuvl.hosting.started import Started, last_definition
+from tuvl.hosting.waiting import ALSO_REQUESTED_BY
 from tuvl.hosting.workshop import Workshop
 from tuvl.plan.model import ExecutionPlan
 from tuvl.redaction import redact
 from tuvl.supervision.registry import RunRegistry
 from tuvl.tools.approval import Approvals
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, JsonValue
 
 RECORD_PAUSE_S = 1.0
 """Seconds before a run whose record could not be written is left to whoever takes it next."""
@@ -278,6 +279,9 @@ def _wait_of(result: RunResult, started: Started) -> WaitRow:
     error = result.error
     assert error is not None
     deadline = error.detail.get("deadline")
+    asked = dict(mapping(error.detail.get("asked")))
+    if started.also_requested_by:
+        asked[ALSO_REQUESTED_BY] = list[JsonValue](started.also_requested_by)
     return WaitRow(
         run_id=result.run_id,
         name=str(error.detail["wait"]),
@@ -287,7 +291,7 @@ def _wait_of(result: RunResult, started: Started) -> WaitRow:
         step=error.step or "",
         message=error.message,
         tenant=started.principal.tenant,
-        asked=dict(mapping(error.detail.get("asked"))),
+        asked=asked,
         document=result.to_json(),
         since=time.time(),
         deadline=deadline if isinstance(deadline, int | float) else None,

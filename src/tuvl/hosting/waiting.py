@@ -3,10 +3,15 @@
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
+from tuvl.analysis.steps import items
 from tuvl.hosting.requests import WaitingRun, WaitKind
 
 if TYPE_CHECKING:
     from tuvl.durable.shared_state import WaitRow
+
+
+ALSO_REQUESTED_BY = "also_requested_by"
+"""Where what is asked by a fork names those who have asked for the runs before it."""
 
 
 def waiting_of(wait: "WaitRow") -> WaitingRun:
@@ -26,4 +31,5 @@ def waiting_of(wait: "WaitRow") -> WaitingRun:
         assignee=None if assignee is None else str(assignee),
         requested_by=None if by is None else str(by),
         tenant=wait.tenant,
+        also_requested_by=tuple(map(str, items(wait.asked.get(ALSO_REQUESTED_BY)))),
     )

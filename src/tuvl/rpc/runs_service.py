@@ -12,6 +12,7 @@ from tuvl.rpc.messages import object_of, run_of
 from tuvl.rpc.starting import Starting, follow
 from tuvl.server.attending import watching
 from tuvl.server.authentication import Caller
+from tuvl.server.obstacles import told_of
 from tuvl.server.problems import Problem
 from tuvl.server.routes.forms import Answer, Instruction, RunsAsked, checked
 from tuvl.server.services import Services
@@ -74,7 +75,7 @@ class _Runs:
     async def list_waits(self, asked: pb.ListWaitsRequest, caller: Caller) -> pb.ListWaitsResponse:
         return pb.ListWaitsResponse(
             waits=[
-                pb.Wait(run_id=wait.run_id, kind=wait.kind, digest=wait.digest, json=dump_json(wait.to_json()))
+                pb.Wait(run_id=wait.run_id, kind=wait.kind, digest=wait.digest, json=dump_json(told_of(wait, caller)))
                 for wait in await self._services.durable.waits(caller.principal)
             ]
         )

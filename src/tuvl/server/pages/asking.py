@@ -11,6 +11,7 @@ from tuvl.dataclass import dataclass
 from tuvl.errors import InputError
 from tuvl.hosting.requests import WaitingRun
 from tuvl.principal import Principal
+from tuvl.server.obstacles import obstacle
 from tuvl.server.pages.looks import ago, moment, pretty, shown, shown_lines
 from tuvl.server.pages.view import run_href
 from tuvl.values import JsonObject, JsonValue
@@ -209,17 +210,6 @@ def _deeds(wait: WaitingRun) -> tuple[Deed, ...]:
     if wait.kind == "approval":
         return (Deed(value="approve", label="Approve"), Deed(value="deny", label="Deny", look="risky"))
     return (Deed(value="answer", label="Answer"),)
-
-
-def obstacle(wait: WaitingRun, reader: Principal) -> str:
-    """Say why somebody may not answer; nothing when they may. What counts is judged where the answer comes."""
-    if wait.assignee is not None and wait.assignee != reader.id:
-        return f"It is up to {shown(wait.assignee)} to answer."
-    if wait.groups and reader.id == wait.requested_by:
-        return "The run acts for you, so that somebody else has to answer."
-    if wait.groups and all(reader.lacks(scope=None, group=group) for group in wait.groups):
-        return f"Only the group {' or '.join(map(shown, wait.groups))} may answer."
-    return ""
 
 
 def value_of(wait: WaitingRun, given: Given) -> JsonObject:

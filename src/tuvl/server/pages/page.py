@@ -17,7 +17,7 @@ from tuvl.redaction import redact
 from tuvl.server.admitting import take
 from tuvl.server.attending import Admitted
 from tuvl.server.browser_session import CSRF_FIELD, SIGN_IN, Session
-from tuvl.server.pages.asking import obstacle
+from tuvl.server.obstacles import obstacle
 from tuvl.server.pages.rendering import Frame, render
 from tuvl.server.problems import Problem, problem_of
 from tuvl.server.services import Services

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from tuvl.errors import InputError
 from tuvl.hosting.requests import AnswerRequest, WaitingRun
 from tuvl.server.browser_session import Session
+from tuvl.server.obstacles import NO_SCOPE
 from tuvl.server.pages.asking import Given, WaitCard, card_of, filled_in, value_of
 from tuvl.server.pages.looks import shown
 from tuvl.server.pages.page import Pages, page, sentence
@@ -88,7 +89,7 @@ async def _cards(pages: Pages, session: Session) -> tuple[list[WaitCard], list[W
 
 def _card(pages: Pages, wait: WaitingRun, session: Session) -> WaitCard:
     card = card_of(wait, session.caller.principal, pages.services.clock.now())
-    return card if session.caller.has("runs:control") else card.kept_from("Your token may not answer.")
+    return card if session.caller.has("runs:control") else card.kept_from(NO_SCOPE)
 
 
 async def _found(pages: Pages, run_id: str, session: Session) -> WaitingRun | None:

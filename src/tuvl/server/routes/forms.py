@@ -131,6 +131,7 @@ class Wait(BaseModel):
     assignee: str | None
     requested_by: str | None
     tenant: str | None
+    obstacle: str | None = Field(description="Why the caller may not answer; `asked` has no `fields` then.")
 
 
 class Waits(BaseModel):

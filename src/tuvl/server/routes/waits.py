@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from tuvl.hosting.requests import AnswerRequest
 from tuvl.server.authentication import Caller
+from tuvl.server.obstacles import told_of
 from tuvl.server.problems import JsonRoute
 from tuvl.server.routes.answers import accepted
 from tuvl.server.routes.callers import caller_with
@@ -24,8 +25,10 @@ def waits_router(services: Services) -> APIRouter:
 
     @router.get("/waits", responses=problems(), response_model=Waits)
     async def list_waits(caller: Annotated[Caller, Depends(reader)]) -> Response:
-        """List what runs wait for, the oldest first."""
-        return JSONResponse({"waits": [wait.to_json() for wait in await services.durable.waits(caller.principal)]})
+        """List what runs wait for, the oldest first; whoever may not answer is told the `obstacle`."""
+        return JSONResponse(
+            {"waits": [told_of(wait, caller) for wait in await services.durable.waits(caller.principal)]}
+        )
 
     @router.post("/runs/{run_id}/answer", responses=problems(404, 409), response_model=AnswerTaken)
     async def answer_run(run_id: RunId, body: Answer, caller: Annotated[Caller, Depends(operator)]) -> Response:
