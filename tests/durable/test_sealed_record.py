@@ -8,8 +8,8 @@ import pytest
 from tests.durable.durable_project import counting, make_project
 from tests.durable.processes import processes
 from tests.durable.test_crash_matrix import run_of
-from tuvl.durable.sealing import Seal
 from tuvl.errors import UsageError
+from tuvl.sealing import Keys
 
 ONE, TWO = "Vf0d1m+0cE9xPp1k7u8o9R5yq3s2t1v0w/x4y5z6A7A=", "mZ8s7d6f5g4h3j2k1l0qwertyuiopASDFGHJKLzxcvA="
 CASE = "a-very-private-case"
@@ -128,8 +128,8 @@ def test_a_run_that_was_begun_without_a_key_goes_on_with_one(tmp_path, run):
 
 
 def test_an_entry_of_another_run_does_not_fit():
-    kept = Seal("one", [ONE]).sealed("a#1/end", {"v": 1, "t": 1.0, "value": "secret"})
+    kept = Keys([ONE]).of("one").sealed("a#1/end", {"v": 1, "t": 1.0, "value": "secret"})
     assert kept.keys() == {"v", "t", "sealed"}
-    assert Seal("one", [TWO, ONE]).opened("a#1/end", kept)["value"] == "secret"
+    assert Keys([TWO, ONE]).of("one").opened("a#1/end", kept)["value"] == "secret"
     with pytest.raises(UsageError, match="in the place of another"):
-        Seal("two", [ONE]).opened("a#1/end", kept)
+        Keys([ONE]).of("two").opened("a#1/end", kept)

@@ -21,6 +21,7 @@ from tuvl.cli.streams import stdout_set_aside
 from tuvl.clock import SystemClock
 from tuvl.control import RunControl
 from tuvl.data.run_records import StoreAccess
+from tuvl.data.sealed_words import refuse_encrypted
 from tuvl.dataclass import dataclass
 from tuvl.durable.embedded import EmbeddedRuns, Ended
 from tuvl.durable.record import Answer, DurableJournal, Outcome
@@ -203,7 +204,9 @@ def _answers(options: ResumeOptions, root: Path, settings: Settings) -> tuple[An
     if options.outcome is None and options.answer is None and options.decision is None:
         return ()
     found = _waiting(options.run, root, settings)
-    error = mapping(mapping(found["result"]).get("error"))
+    result = mapping(found["result"])
+    refuse_encrypted(result)
+    error = mapping(result.get("error"))
     detail = mapping(error.get("detail"))
     who = read_principal(options.principal)
     by = getpass.getuser() if options.principal is None else who.id
@@ -243,7 +246,7 @@ def _value(
 
 
 def _waiting(run_id: str, root: Path, settings: Settings) -> JsonObject:
-    access = StoreAccess(str(root), settings.database_url)
+    access = StoreAccess(str(root), settings.database_url, settings.record_keys)
 
     async def ask() -> JsonObject | None:
         try:

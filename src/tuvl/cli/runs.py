@@ -32,7 +32,8 @@ class RunsCommand:
             raise UsageError(f"--project names {project!r}, which is no folder")
         self._reader: Principal = read_principal(principal)
         self._root = str(root)
-        self._access = StoreAccess(self._root, load_settings().database_url)
+        settings = load_settings()
+        self._access = StoreAccess(self._root, settings.database_url, settings.record_keys)
         self._as_json = as_json
 
     def list(self, asked: RunFilter) -> int:

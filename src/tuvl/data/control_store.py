@@ -27,7 +27,9 @@ from tuvl.control import ControlAction
 from tuvl.data.control_rows import DirectiveRow, LiveRow, Outcome, Settled
 from tuvl.data.control_tables import directives, interventions, live_runs
 from tuvl.data.run_rows import InterventionRow
+from tuvl.data.sealed_words import kept_words
 from tuvl.principal import ANY, Principal
+from tuvl.sealing import Keys
 
 Transaction: TypeAlias = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
 Reading: TypeAlias = Callable[[Select[tuple[object, ...]]], Awaitable[Sequence[Row[tuple[object, ...]]]]]
@@ -40,7 +42,8 @@ FORGOTTEN_S = 7 * 24 * 3600.0
 class ControlStore:
     """Live runs, what they are told, and what was done to them. Every method raises `StepError` when it cannot."""
 
-    def __init__(self, transaction: Transaction, rows: Reading, dialect: str) -> None:
+    def __init__(self, transaction: Transaction, rows: Reading, dialect: str, keys: Keys) -> None:
+        self._keys = keys
         self._transaction = transaction
         self._rows = rows
         self._postgres = dialect == "postgresql"
@@ -83,22 +86,33 @@ class ControlStore:
         return [(cast(int, row._mapping["number"]), _directive(row._mapping)) for row in await self._rows(query)]
 
     async def settle(
-        self, number: int, outcome: Outcome, *, note: str | None, at: datetime, audit: InterventionRow, run_id: str
+        self,
+        number: int,
+        outcome: Outcome,
+        *,
+        note: str | None,
+        at: datetime,
+        audit: InterventionRow | None,
+        run_id: str,
     ) -> bool:
-        """Keep that a directive is carried out now, and by whom it was given; `False` when that was done before."""
+        """Keep what becomes of a directive, and where it is carried out now by whom it was given.
+
+        Returns `False` when that was kept before.
+        """
         values = {"outcome": outcome, "note": note, "settled_at": at}
         open_one = (directives.c.number == number) & directives.c.outcome.is_(None)
         async with self._transaction() as connection:
             settled = await connection.execute(update(directives).where(open_one).values(values))
             if settled.rowcount != 1:
                 return False
-            await self._add_once(connection, interventions, _intervention_values(run_id, audit))
+            if audit is not None:
+                await self._add_once(connection, interventions, self._audited(run_id, audit))
             return True
 
     async def intervention(self, run_id: str, row: InterventionRow) -> None:
         """Keep what was done to a run."""
         async with self._transaction() as connection:
-            await self._add_once(connection, interventions, _intervention_values(run_id, row))
+            await self._add_once(connection, interventions, self._audited(run_id, row))
 
     # ---- by anybody ----------------------------------------------------------------------------------------------
 
@@ -134,6 +148,9 @@ class ControlStore:
         return [_live(row._mapping) for row in rows]
 
     # ---- pieces --------------------------------------------------------------------------------------------------
+
+    def _audited(self, run_id: str, row: InterventionRow) -> dict[str, object]:
+        return _intervention_values(run_id, kept_words(run_id, row, self._keys))
 
     def _now(self) -> ColumnElement[float]:
         if self._postgres:

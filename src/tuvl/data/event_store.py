@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tuvl.data.event_tables import run_events
 from tuvl.dataclass import dataclass
+from tuvl.sealing import Keys, Unopened
 from tuvl.values import JsonObject
 
 Transaction: TypeAlias = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
@@ -23,7 +24,7 @@ INSERT INTO tuvl_run_events (run_id, first_seq, last_seq, events)
 SELECT run_id, first_seq, last_seq, events FROM {given} WHERE true
 ON CONFLICT DO NOTHING RETURNING run_id"""
 _AFTER = """
-SELECT kept.run_id, kept.events FROM {given}
+SELECT kept.run_id, kept.first_seq, kept.events FROM {given}
 JOIN tuvl_run_events kept ON kept.run_id = given.run_id AND kept.first_seq > given.after
 ORDER BY kept.run_id, kept.first_seq"""
 
@@ -56,7 +57,8 @@ class EventPiece:
 class EventStore:
     """Kept events. Every method raises `StepError` when it cannot."""
 
-    def __init__(self, transaction: Transaction, rows: Reading, dialect: str) -> None:
+    def __init__(self, transaction: Transaction, rows: Reading, dialect: str, keys: Keys) -> None:
+        self._keys = keys
         self._transaction = transaction
         self._rows = rows
         self._postgres = dialect == "postgresql"
@@ -68,7 +70,7 @@ class EventStore:
 
         Of the others something that begins at the same number is there already.
         """
-        rows = [(each.run_id, each.first_seq, each.last_seq, each.events) for each in pieces]
+        rows = [(each.run_id, each.first_seq, each.last_seq, self._sealed(each)) for each in pieces]
         if self._postgres:
             columns = [list(column) for column in zip(*rows, strict=True)]
             given: dict[str, object] = dict(zip(("runs", "firsts", "lasts", "events"), columns, strict=True))
@@ -86,12 +88,23 @@ class EventStore:
             given = {"rows": json.dumps(list(places.items()))}
         found: dict[str, list[JsonObject]] = {}
         for row in await self._rows(text(self._after).bindparams(**given)):
-            run_id, events = cast(tuple[str, str], tuple(row))
-            found.setdefault(run_id, []).extend(json.loads(events))
+            run_id, first, events = cast(tuple[str, int, str], tuple(row))
+            try:
+                opened = self._keys.of(run_id).opened_text(_name(first), events)
+            except Unopened:
+                continue  # whoever asks for the run itself is told so
+            found.setdefault(run_id, []).extend(json.loads(opened))
         return found
+
+    def _sealed(self, piece: EventPiece) -> str:
+        return self._keys.of(piece.run_id).sealed_text(_name(piece.first_seq), piece.events)
 
     async def forget(self, run_id: str, *, up_to: int) -> None:
         """Forget the oldest events of a run, up to a number."""
         old = delete(run_events).where(run_events.c.run_id == run_id, run_events.c.last_seq <= up_to)
         async with self._transaction() as connection:
             await connection.execute(old)
+
+
+def _name(first_seq: int) -> str:
+    return f"/events/{first_seq}"

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from tuvl.data.secure import SecureValues
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, StepError
 from tuvl.redaction import redact
+from tuvl.sealing import Keys
 from tuvl.values import JsonObject, JsonValue
 
 if TYPE_CHECKING:
@@ -22,12 +24,14 @@ if TYPE_CHECKING:
 class StoreAccess:
     """The way to the store of runs of a project, kept by an engine; SQLAlchemy is imported when it is first asked for.
 
-    `url` is that of `TUVL_DATABASE_URL`; without one the store is a SQLite file of the project.
+    `url` is that of `TUVL_DATABASE_URL`; without one the store is a SQLite file of the project. `keys` encrypt what it
+    keeps of results, and of what runs are told.
     """
 
-    def __init__(self, root: str, url: str | None) -> None:
+    def __init__(self, root: str, url: str | None, keys: Sequence[str] = ()) -> None:
         self._root = root
         self._url = url
+        self._given = keys
         self._store: RunStore | None = None
 
     @property
@@ -39,11 +43,18 @@ class StoreAccess:
             from tuvl.data.run_store import RunStore
 
             if self._url is None:
-                self._store = RunStore(own_file(self._root, "runs.db"), elsewhere="set TUVL_DATABASE_URL")
+                self._store = RunStore(
+                    own_file(self._root, "runs.db"), elsewhere="set TUVL_DATABASE_URL", keys=self.keys
+                )
             else:
                 url = read_url(self._url, root=self._root, where="TUVL_DATABASE_URL")
-                self._store = RunStore(url, elsewhere="change TUVL_DATABASE_URL")
+                self._store = RunStore(url, elsewhere="change TUVL_DATABASE_URL", keys=self.keys)
         return self._store
+
+    @cached_property
+    def keys(self) -> Keys:
+        """What encrypts it; raises `UsageError` for a key that is none."""
+        return Keys(self._given)
 
     async def ready(self) -> None:
         """See that the store can be written, before work is done that has to be kept; raises `ConfigError`."""

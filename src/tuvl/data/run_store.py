@@ -38,7 +38,9 @@ from tuvl.data.reaching import Reached
 from tuvl.data.run_marks import RunMarks
 from tuvl.data.run_rows import MessageRow, ModelCallRow, Place, Rows, RunFilter, RunRow, ToolCallRow, TraceFilter
 from tuvl.data.run_tables import messages, model_calls, prepare, runs, tool_calls
+from tuvl.data.sealed_words import kept_result, shown_result, shown_words
 from tuvl.principal import ANY, Principal
+from tuvl.sealing import Keys
 from tuvl.spec.data import Pooling
 from tuvl.values import JsonObject, JsonValue, dollars, to_json
 
@@ -69,8 +71,9 @@ RUNNING = "running"
 class RunStore:
     """One store; it is kept open by an engine, and closed in the event loop it was used in."""
 
-    def __init__(self, url: URL, *, elsewhere: str) -> None:
-        """Wire the store at `url`; `elsewhere` tells people how to have it somewhere else."""
+    def __init__(self, url: URL, *, elsewhere: str, keys: Keys) -> None:
+        """Wire the store at `url`; `elsewhere` tells people how to have it somewhere else, `keys` encrypt words."""
+        self._keys = keys
         self._opened = open_engine(url, Pooling(), Reached(what=_WHAT, elsewhere=elsewhere))
         self._engine: AsyncEngine = self._opened.engine
         self._writing = self._engine.execution_options(**{WRITES: True})
@@ -80,11 +83,11 @@ class RunStore:
         self._turn = asyncio.Semaphore(1 if self._engine.dialect.name == "sqlite" else _AT_ONCE)
         self._ready = False
         self._marks = RunMarks(self._transaction, self._engine.dialect.name)
-        self.control = ControlStore(self._prepared, self._rows, self._engine.dialect.name)
+        self.control = ControlStore(self._prepared, self._rows, self._engine.dialect.name, keys)
         """Runs that go on, and what they are told."""
         self.access = AccessStore(self._prepared, self._rows, self._engine.dialect.name)
         """API tokens of the server, and keys under which it started runs."""
-        self.events = EventStore(self._prepared, self._rows, self._engine.dialect.name)
+        self.events = EventStore(self._prepared, self._rows, self._engine.dialect.name, keys)
         """Events of durable runs, for those who watch from other processes."""
         self.lost = LostRunStore(self._prepared, self._rows, self._engine.dialect.name, running=RUNNING)
         """Runs that have ended with their process, and do not know."""
@@ -124,7 +127,8 @@ class RunStore:
 
     async def finish(self, run_id: str, *, status: str, signal: str | None, at: datetime, result: JsonValue) -> None:
         """Keep how a run ended."""
-        await self._marks.finish(run_id, status=status, signal=signal, at=at, result=result)
+        kept = kept_result(run_id, result, self._keys)
+        await self._marks.finish(run_id, status=status, signal=signal, at=at, result=kept)
 
     async def model_call(self, run_id: str, row: ModelCallRow) -> int:
         """Keep a model call; returns its number."""
@@ -262,7 +266,7 @@ class RunStore:
         if asked.conversation is not None:
             inside = select(messages.c.run_id).where(messages.c.conversation == asked.conversation)
             query = query.where(runs.c.run_id.in_(inside))
-        return [_summary(row) for row in await self._rows(query.limit(asked.limit))]
+        return [_summary(row, self._keys) for row in await self._rows(query.limit(asked.limit))]
 
     async def show(self, run_id: str, reader: Principal) -> JsonObject | None:
         """Return one run whole; `None` when it is not there or not the reader's to see."""
@@ -271,8 +275,8 @@ class RunStore:
             return None
         row = found[0]._mapping
         return {
-            **_summary(found[0]),
-            "result": row["result"],
+            **_summary(found[0], self._keys),
+            "result": shown_result(run_id, row["result"], self._keys),
             "conversations": await self._conversations(run_id, row["tenant"]),
         }
 
@@ -312,7 +316,11 @@ class RunStore:
         found = await self._rows(_of_step(query, table, asked))
         # What a person did is about the run, and at no step of it.
         whole: JsonObject = {"step_id": None, "iteration": None}
-        return [(row._mapping["after"] or 0, _LAST, whole | _entry(type, row, _HIDDEN_OF_PLACED)) for row in found]
+        entries = ((row, whole | _entry(type, row, _HIDDEN_OF_PLACED)) for row in found)
+        if table is interventions:
+            keys = self._keys
+            entries = ((row, entry | shown_words(run_id, row._mapping["id"], entry, keys)) for row, entry in entries)
+        return [(row._mapping["after"] or 0, _LAST, entry) for row, entry in entries]
 
     async def conversation(self, id: str, reader: Principal) -> Rows:
         """Return the messages of a conversation, oldest first, of the runs that the reader may see."""
@@ -399,9 +407,10 @@ def _place(run_id: str, place: Place) -> dict[str, object]:
     }
 
 
-def _summary(row: Row[tuple[object, ...]]) -> JsonObject:
+def _summary(row: Row[tuple[object, ...]], keys: Keys) -> JsonObject:
     run = row._mapping
-    result = run["result"] if isinstance(run["result"], dict) else {}
+    opened = shown_result(str(run["run_id"]), run["result"], keys)
+    result = opened if isinstance(opened, dict) else {}
     summary = {name: run[name] for name in ("run_id", "workflow", "schema_version", "status", "signal")}
     summary |= {name: run[name] for name in ("principal", "tenant", "started_at", "finished_at")}
     summary |= {name: result.get(name) for name in ("duration_ms", "usage", "error")}

@@ -25,6 +25,7 @@ from tuvl.durable.rows import APPLICATION_VERSION
 from tuvl.durable.sqlite_file import open_sqlite
 from tuvl.durable.writer import RowWriter
 from tuvl.journal import Lost
+from tuvl.sealing import Seal
 from tuvl.values import JsonObject
 
 WORKFLOW = "tuvl.run"
@@ -89,6 +90,8 @@ class DbosRows:
         self._run_id = run_id
         self._writer = writer
         self._number = taken
+        self.seal: Seal | None = None
+        """What encrypts them, where anything does."""
 
     async def put(self, name: str, row: JsonObject) -> None:
         """Keep a row; raises `EngineError` when it cannot be kept, `Lost` when another process has the run by now."""
@@ -99,7 +102,7 @@ class DbosRows:
             owner=self.owner,
             number=self._number,
             name=name,
-            text=text_of(row),
+            text=text_of(row if self.seal is None else self.seal.sealed(name, row)),
             began=now,
             ended=now,
         )

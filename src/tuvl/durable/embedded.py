@@ -10,9 +10,10 @@ from tuvl.durable.faults import RecordFailed, RecordNotBegun
 from tuvl.durable.files import RunFiles
 from tuvl.durable.inherited import record_of
 from tuvl.durable.record import Answer, DurableJournal
-from tuvl.durable.sealing import PAYLOAD, RESULT, Seal, SealedRows, is_sealed
+from tuvl.durable.rows import PAYLOAD, RESULT
 from tuvl.engine.result import RunResult
 from tuvl.errors import UsageError
+from tuvl.sealing import Keys, Seal, is_sealed
 from tuvl.settings import load_settings
 from tuvl.values import JsonObject
 
@@ -51,7 +52,7 @@ class EmbeddedRuns:
         recorded.
         """
         _require_backend()
-        seal = Seal(run_id, self._keys)
+        seal = Keys(self._keys).of(run_id)
         with self.files.held(run_id) as path:
             performance = _Performance(perform, (), seal, again=False)
             backend = _backend(path, performance)
@@ -76,7 +77,7 @@ class EmbeddedRuns:
         if not self.files.exists(run_id):
             raise UsageError(f"there is no durable run {run_id!r} in this project; see `tuvl runs list`")
         _require_backend()
-        seal = Seal(run_id, self._keys)
+        seal = Keys(self._keys).of(run_id)
         with self.files.held(run_id) as path:
             result = _inspected(path, run_id)
             if result is not None:
@@ -104,7 +105,7 @@ class EmbeddedRuns:
         kept = read(str(path), run_id)
         if kept is None:
             raise UsageError(f"the record of run {run_id!r} is empty; start it anew")
-        seal = Seal(run_id, self._keys)
+        seal = Keys(self._keys).of(run_id)
         payload = seal.opened(PAYLOAD, kept.payload)
         rows = seal.opened_rows(kept.rows, must=is_sealed(kept.payload))
         return replace(kept, payload=payload, rows=record_of(payload, rows))
@@ -134,8 +135,8 @@ class _Performance:
             found = self._seal.opened_rows(found, must=is_sealed(payload))
             payload = self._seal.opened(PAYLOAD, payload)
             found = record_of(payload, found, self._answers)
-            sealing = SealedRows(rows, self._seal)
-            journal = DurableJournal(sealing, found, answers=self._answers, again=self._again)
+            rows.seal = self._seal
+            journal = DurableJournal(rows, found, answers=self._answers, again=self._again)
             self._result = await self._perform(payload, journal)
         except Exception as error:  # noqa: BLE001 - handed to whoever started the run; as its end it would be recorded
             self._error = error

@@ -14,6 +14,9 @@ from tuvl.values import JsonObject, JsonValue
 VERSION = 1
 """Version of the rows' form; a run whose rows are of another one is not taken up."""
 
+PAYLOAD, RESULT = "/payload", "/result"
+"""Names of what is no row: no row's name begins so."""
+
 APPLICATION_VERSION = f"tuvl-journal-{VERSION}"
 """What each run with such rows is marked with."""
 

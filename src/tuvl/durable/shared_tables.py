@@ -37,6 +37,8 @@ class SharedTables:
     """Calls of models that may only be called so often, those to come among them."""
     line: sa.Table
     """Runs of workflows of which only so many go on at once, those that go on among them."""
+    seals: sa.Table
+    """Which keys it takes to open what is kept of a run; none of one in plain text."""
     workflows: sa.TableClause
     """DBOS's own, of which only these columns are touched."""
 
@@ -90,6 +92,12 @@ def shared_tables(schema: str | None) -> SharedTables:
             _text("workflow", nullable=False, index=True),
             sa.Column("most", sa.Integer, nullable=False),
             _text("owner"),
+        ),
+        seals=sa.Table(
+            "tuvl_seals",
+            metadata,
+            _text("run_id", primary_key=True),
+            _text("mark", primary_key=True),
         ),
         workflows=sa.table(
             "workflow_status",

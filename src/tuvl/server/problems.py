@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from tuvl.errors import ConfigError, InputError, StepError, TuvlError
 from tuvl.redaction import redact
+from tuvl.sealing import Unopened
 from tuvl.values import JsonObject, JsonValue, dump_json, shorten
 
 MEDIA_TYPE = "application/problem+json"
@@ -67,6 +68,8 @@ def problem_of(error: TuvlError) -> Problem:
     match error:
         case InputError():
             return Problem(422, "input-refused", str(error))
+        case Unopened():
+            return Problem(409, "encrypted", str(error))
         case StepError() if error.type.startswith("database"):
             # The message names files and hosts, which are nobody's business outside.
             _log.error("the store of runs failed a request: %s", redact(error.message))

@@ -15,7 +15,7 @@ def open_registry(root: str, settings: Settings, *, every_run: bool = False) -> 
     With `every_run` each run is on its list, not only those that are on record for reasons of their own. Raises
     `ConfigError` for a Redis that this installation, or its URL, does not lead to.
     """
-    access = StoreAccess(root, settings.database_url)
+    access = StoreAccess(root, settings.database_url, settings.record_keys)
     return RunRegistry(access, mirror=_mirror(settings.redis_url), every_run=every_run)
 
 
