@@ -11,7 +11,7 @@ import pytest
 
 from tests.hosting.conftest import Site
 from tests.hosting.hosted_project import gated
-from tuvl.durable import idling, queued
+from tuvl.durable import idling
 from tuvl.durable.line_state import LineState
 from tuvl.hosting.host import Host
 from tuvl.hosting.requests import AnswerRequest, StartRequest
@@ -154,9 +154,8 @@ async def test_a_run_is_aborted_just_before_it_would_be_parked(site: Site, monke
 async def test_the_next_in_line_is_called_at_once_though_nobody_has_looked_for_long(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hour, clock = 3600.0, [0.0]
-    monkeypatch.setattr(idling, "IDLE_LOOK_S", 24 * hour)
-    monkeypatch.setattr(queued, "Idling", lambda: idling.Idling(lambda: clock[0]))
+    for name, seconds in {"REST_S": 3600.0, "UNTOLD_S": 3600.0, "BUSY_S": 0.0, "NEWS_S": 0.0}.items():
+        monkeypatch.setattr(idling, name, seconds)
     limit(site.folder, "gated", 1)
     with gated("a") as (port, _, gate):
         async with site.host() as host:
@@ -164,7 +163,6 @@ async def test_the_next_in_line_is_called_at_once_though_nobody_has_looked_for_l
             await asyncio.to_thread(gate.reached.acquire)
             await until(lambda: host.running == [first])
             await until(lambda: are_queued(host, [second]))
-            clock[0] += hour
             gate.opened.set()
             for run_id in (first, second):
                 assert (await host.wait(run_id, 30) or {})["status"] == "completed"

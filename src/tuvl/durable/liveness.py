@@ -2,15 +2,19 @@
 
 On PostgreSQL each process holds an advisory lock in a session of its own. Every second it asks for the locks of all
 that have runs: to get one means that its holder is gone, and under that lock its runs are put back on the queue, once.
-What a process still writes that was taken for dead is refused, run by run; see `tuvl.durable.shared_state`.
+What a process still writes that was taken for dead is refused, run by run; see `tuvl.durable.shared_state`. Over the
+same session processes tell each other that there is something to do; see `tuvl.durable.notices`.
 """
 
+import contextlib
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 import sqlalchemy as sa
 
+from tuvl.durable.notices import Notices
 from tuvl.durable.postgres import lock_key
 from tuvl.durable.shared_state import SharedState
 
@@ -36,13 +40,21 @@ class Liveness:
     """This process among those that share a database; runs in a thread of its own from `start` to `stop`."""
 
     def __init__(
-        self, engine: sa.Engine, state: SharedState, executor: str, *, schema: str, hears: Callable[[bool], None]
+        self,
+        engine: sa.Engine,
+        state: SharedState,
+        executor: str,
+        *,
+        schema: str,
+        notices: Notices,
+        hears: Callable[[bool], None],
     ) -> None:
         """Wire it; `hears` is told, in that thread, whether this process has its lock, each time that changes."""
         self._engine = engine
         self._state = state
         self._executor = executor
         self._schema = schema
+        self._notices = notices
         self._hears = hears
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -57,17 +69,22 @@ class Liveness:
     def stop(self) -> None:
         """Give the lock back: others take over what this process still has."""
         self._stop.set()
+        self._notices.stir()
         if self._thread is not None:
             self._thread.join(timeout=BEAT_S * 5)
+        if self._session is not None:
+            with contextlib.suppress(sa.exc.DBAPIError):  # what is not told is found by those who look
+                self._notices.flush(self._session)
         self._drop_session()
+        self._notices.close()
 
     def _watch(self) -> None:
-        while not self._stop.wait(BEAT_S):
+        while not self._stop.is_set():
             try:
-                if not self._holds():
+                if not self._attend() or not self._holds():
                     self._lose()
-                    continue
-                self.look()
+                elif not self._stop.is_set():
+                    self.look()
             except sa.exc.SQLAlchemyError as error:
                 # Also what the state is asked runs into a database that is away; the next beat tries again.
                 _log.warning("runs of other processes cannot be looked after just now: %s", type(error).__name__)
@@ -85,6 +102,22 @@ class Liveness:
                 _log.warning("took over %d runs of %s, which is gone", released, executor)
         return gone
 
+    def _attend(self) -> bool:
+        """Wait for the next beat, and hear and tell meanwhile; `False` when the session is lost."""
+        until = time.monotonic() + BEAT_S
+        try:
+            while not self._stop.is_set() and (left := until - time.monotonic()) > 0:
+                if self._session is None:
+                    return False
+                self._notices.attend(self._session, left)
+        except (
+            sa.exc.DBAPIError,
+            OSError,
+            ValueError,
+        ):  # of a connection that was closed, there is nothing to wait for
+            return False
+        return True
+
     # ---- the session -----------------------------------------------------------------------------------------------
 
     def _holds(self) -> bool:
@@ -96,6 +129,7 @@ class Liveness:
 
     def _lose(self) -> None:
         """Take nothing new until the lock is back."""
+        self._notices.lost()
         self._hears(False)
         while not self._stop.is_set():
             self._drop_session()
@@ -113,6 +147,7 @@ class Liveness:
             self._session.exec_driver_sql(statement)
         if not self._try(self._executor):
             raise _Taken
+        self._notices.begin(self._session)
 
     def _drop_session(self) -> None:
         session, self._session = self._session, None

@@ -5,6 +5,7 @@ Beside `tuvl.durable.backend`, whose rules it keeps to, the only module that imp
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Literal, cast
@@ -13,13 +14,13 @@ import dbos
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient
 from dbos._dbos import _get_dbos_instance
-from dbos._queue import Queue
+from dbos._queue import Queue, queue_worker_thread
 from dbos._serialization import DBOSPortableJSONSerializer
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, config_of, owner, registered, without_pickle
 from tuvl.durable.faults import RecordFailed
-from tuvl.durable.idling import Idling
+from tuvl.durable.idling import Idling, Resting
 from tuvl.durable.row_table import row_table, rows_of
 from tuvl.durable.shared_state import DatabaseFault, SharedState
 from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING
@@ -32,6 +33,9 @@ POLL_S = 0.1
 
 RARE_POLL_S = 0.5
 """Seconds between two looks at the queue of runs for this very process, where it takes those of everybody, too."""
+
+CLOSE_S = 10.0
+"""Longest wait for the threads of the queues at the end, in seconds."""
 
 READ_AGAIN_S = 1.0
 """Seconds before the record of a run is read again that could not be read."""
@@ -63,9 +67,17 @@ class SharedRuns:
     def __init__(self, engine: sa.Engine, schema: str | None) -> None:
         self.engine = engine
         self.schema = schema
-        self.state = SharedState(engine, schema)
         self.idling = Idling()
+        self.state = SharedState(engine, schema, news=self.news)
+        self.tell: Callable[[], None] | None = None
+        """Tells other processes that there is news; where there are none, whatever happens is told here."""
         self._client: DBOSClient | None = None
+
+    def news(self) -> None:
+        """Say that a run was put on a queue, or something came that is due some time; in any thread."""
+        self.idling.wake()
+        if self.tell is not None:
+            self.tell()
 
     def connect(self) -> None:
         """Make what tables are missing, and connect."""
@@ -97,7 +109,7 @@ class SharedRuns:
             "app_version": str(config_of("")["application_version"]),
         }
         self._reached.enqueue(options, payload)
-        self.idling.wake()
+        self.news()
 
     def find(self, run_id: str, *, output: bool = True) -> Standing | None:
         """Return where a run is; `None` when there is none."""
@@ -149,6 +161,8 @@ class Taker:
         self._queue: Queue | None = None
         self._writer = RowWriter(row_table(runs.engine, runs.schema, APPLICATION))
         self._closed = False
+        self._resting = Resting(runs.idling)
+        self._threads: list[threading.Thread] = []
         self._found = Together(partial(rows_of, runs.engine, runs.schema))
 
     def open(self) -> None:
@@ -163,21 +177,36 @@ class Taker:
             config["dbos_system_schema"] = self._runs.schema
         DBOS(config=config)
         registered(self._perform)
+        instance = _get_dbos_instance()
+        instance._background_jobs_stop_event.set()  # nothing here is delayed, or has a time limit that DBOS knows
+        DBOS.launch()
+        for event in instance.background_thread_stop_events:
+            event.set()  # of queues and schedules that DBOS keeps for itself, and that nobody uses
+        state = instance._sys_db
+        state.start_queued_workflows = self._runs.idling.noticing(  # type: ignore[assignment,method-assign]
+            state.start_queued_workflows
+        )
+        # Asked at each look at a queue, to know who takes runs without a version; ours have one.
+        state._is_latest_version = _of_no_matter  # type: ignore[method-assign]
+        self._look_at_queues(instance)
+
+    def _look_at_queues(self, instance: DBOS) -> None:
         # DBOS keeps the limits of a queue in the database, where they hold for all processes; how much a process
         # takes is its own affair, as with the queues that DBOS makes for itself.
-        registry = _get_dbos_instance()._registry
-        self._queue = registry._register_internal_queue(
+        registry, active = instance._registry, instance._active_workflows_set
+        queue = self._queue = registry._register_internal_queue(
             QUEUE, worker_concurrency=self._concurrency, polling_interval_sec=POLL_S
         )
         often = RARE_POLL_S if self._concurrency else POLL_S
-        registry._register_internal_queue(PRIVATE + self._executor, polling_interval_sec=often)
-        DBOS.launch()
-        looked_in = _get_dbos_instance()._sys_db
-        looked_in.start_queued_workflows = self._runs.idling.rarely(  # type: ignore[assignment,method-assign]
-            looked_in.start_queued_workflows
-        )
-        # Asked at each look at a queue, to know who takes runs without a version; ours have one.
-        _get_dbos_instance()._sys_db._is_latest_version = _of_no_matter  # type: ignore[method-assign]
+        private = registry._register_internal_queue(PRIVATE + self._executor, polling_interval_sec=often)
+        self._runs.idling.full = lambda: active.count_for_queue(QUEUE) >= (queue._worker_concurrency or 0) > 0
+        for each in (queue, private) if self._concurrency else (private,):
+            # Its own loop, over an event at which it rests as long as there is nothing.
+            thread = threading.Thread(
+                target=queue_worker_thread, args=(self._resting, instance, each), name=f"tuvl-{each.name}", daemon=True
+            )
+            thread.start()
+            self._threads.append(thread)
 
     def take_new(self, wanted: bool) -> None:
         """Say whether runs are taken off the queue; a process that stops keeps those it has."""
@@ -188,6 +217,9 @@ class Taker:
         """Stop; what is still performed here goes on nowhere until somebody releases it."""
         self._closed = True
         self.take_new(False)
+        self._resting.set()
+        for thread in self._threads:
+            thread.join(CLOSE_S)
         self._writer.close()
         DBOS.destroy(workflow_completion_timeout_sec=0)
 

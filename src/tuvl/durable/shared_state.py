@@ -10,19 +10,15 @@ Everything here is synchronous and is called from threads.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import sqlalchemy as sa
 
 from tuvl.dataclass import dataclass
-from tuvl.durable.postgres import lock_key
 from tuvl.durable.shared_tables import PARKED, PRIVATE, QUEUE, WAITING, shared_tables
+from tuvl.durable.transactions import FIRST_PAUSE_S, Transactions
 from tuvl.values import JsonObject
 
-ATTEMPTS = 6
-"""Attempts at a piece of work that loses its connection; the pauses between them grow to a few seconds in all."""
-
-FIRST_PAUSE_S = 0.1
 TABLES_LOCK = 7_281_455
 """Key of the PostgreSQL lock under which tables are made."""
 
@@ -30,8 +26,6 @@ PENDING, ENQUEUED = "PENDING", "ENQUEUED"
 
 DatabaseFault = sa.exc.SQLAlchemyError
 """What the database says when it cannot do something, or is not there."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +62,11 @@ Told = tuple[list[WaitRow], AbortRow | None]
 """What a run has waited for, and whether it is to stop."""
 
 
-class SharedState:
+class SharedState(Transactions):
     """The state of all runs on one database."""
 
-    def __init__(self, engine: sa.Engine, schema: str | None) -> None:
-        self._engine = engine
-        self._schema = schema
+    def __init__(self, engine: sa.Engine, schema: str | None, *, news: Callable[[], None]) -> None:
+        super().__init__(engine, schema, news=news)
         self.tables = tables = shared_tables(schema)
         """The tables that processes share; parts of the state of their own work on them, too."""
         self._metadata = tables.metadata
@@ -162,6 +155,8 @@ class SharedState:
             asked = sa.select(waits.c.answered_at).where(*self._same(wait))
             answered = connection.execute(asked).scalar_one() is not None
             stopped = self.is_to_stop(connection, wait.run_id)
+            if wait.deadline is not None:
+                self.is_news(connection)
             return self._requeue(
                 connection,
                 QUEUE if answered or stopped else WAITING,
@@ -224,6 +219,11 @@ class SharedState:
 
         return self.in_transaction(wake)
 
+    def next_due(self) -> float | None:
+        """Return when the time for an answer is over next; moments are seconds since 1970."""
+        query = sa.select(sa.func.min(self._waits.c.deadline)).where(self._waits.c.answered_at.is_(None))
+        return self.in_transaction(lambda connection: connection.execute(query).scalar())
+
     def over(self, run_id: str) -> None:
         """Forget what a run that has ended was waiting for and told."""
         waits, aborts = self._waits, self._aborts
@@ -255,6 +255,7 @@ class SharedState:
             self._lock(connection, run_id)
             connection.execute(self.insertion(self._aborts, values))
             self._wake(connection, run_id)
+            self.is_news(connection)
 
         self.in_transaction(order)
 
@@ -318,18 +319,6 @@ class SharedState:
 
         return self.in_transaction(look)
 
-    def now(self, connection: sa.Connection) -> float:
-        """Return the time of day by the database's clock, which is the same for all processes."""
-        if self._engine.dialect.name != "postgresql":
-            return time.time()  # one process has the file
-        return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
-
-    def lock_name(self, connection: sa.Connection, name: str) -> None:
-        """Keep other processes from what goes by a name for the rest of the transaction."""
-        if self._engine.dialect.name == "postgresql":
-            key = lock_key(self._schema, name)
-            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
-
     def _lock(self, connection: sa.Connection, run_id: str) -> bool:
         """Keep others from moving a run for the rest of the transaction; `False` when there is none."""
         query = sa.select(self._workflows.c.workflow_uuid).where(self._workflows.c.workflow_uuid == run_id)
@@ -356,36 +345,10 @@ class SharedState:
             "started_at_epoch_ms": None,
             "updated_at": int(time.time() * 1000),
         }
-        return connection.execute(sa.update(self._workflows).where(*where).values(values)).rowcount
-
-    # ---- the database ----------------------------------------------------------------------------------------------
-
-    def insertion(self, table: sa.Table, values: Mapping[str, object]) -> sa.Insert:
-        """Return an insertion that leaves a row alone which is there."""
-        if self._engine.dialect.name == "postgresql":
-            from sqlalchemy.dialects.postgresql import insert as to_postgres
-
-            return cast(sa.Insert, to_postgres(table).values(values).on_conflict_do_nothing())
-        from sqlalchemy.dialects.sqlite import insert as to_sqlite
-
-        return cast(sa.Insert, to_sqlite(table).values(values).on_conflict_do_nothing())
-
-    def in_transaction(self, work: Callable[[sa.Connection], T]) -> T:
-        """Do work in a transaction, again where the connection is lost or another transaction was in the way.
-
-        Each piece of work here comes to the same when it is done twice.
-        """
-        pause = FIRST_PAUSE_S
-        for attempt in range(ATTEMPTS):
-            try:
-                with self._engine.begin() as connection:
-                    return work(connection)
-            except (sa.exc.OperationalError, sa.exc.InterfaceError):
-                if attempt == ATTEMPTS - 1:
-                    raise
-            time.sleep(pause)
-            pause *= 2
-        raise AssertionError("unreachable")
+        moved = connection.execute(sa.update(self._workflows).where(*where).values(values)).rowcount
+        if moved and queue not in (WAITING, PARKED):
+            self.is_news(connection)
+        return moved
 
 
 def _fields(wait: WaitRow) -> dict[str, object]:

@@ -58,6 +58,7 @@ async def opened(
     else:
         with _on_file(project.state_root) as path:
             async with _connected(_file_runs(path)) as runs:
+                runs.idling.trust(True)
                 # Nobody else has the file: whoever had runs in it is gone.
                 for gone in await asyncio.to_thread(runs.state.owners):
                     await asyncio.to_thread(runs.state.release, gone)
@@ -89,13 +90,16 @@ async def _on_postgres(
 ) -> AsyncIterator["SharedRuns"]:
     from tuvl.data.location import read_url
     from tuvl.durable.liveness import Liveness
+    from tuvl.durable.notices import Notices
     from tuvl.durable.postgres import open_postgres
     from tuvl.durable.queued import SharedRuns
     from tuvl.durable.shared_tables import SCHEMA
 
     url = read_url(settings.database_url or "", root=str(project.state_root), where="TUVL_DATABASE_URL")
     async with _connected(SharedRuns(open_postgres(url), SCHEMA)) as runs:
-        liveness = Liveness(runs.engine, runs.state, executor, schema=SCHEMA, hears=hears)
+        notices = Notices(SCHEMA, runs.idling)
+        runs.tell = notices.tell
+        liveness = Liveness(runs.engine, runs.state, executor, schema=SCHEMA, notices=notices, hears=hears)
         await asyncio.to_thread(liveness.start)
         try:
             yield runs

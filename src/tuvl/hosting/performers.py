@@ -20,7 +20,7 @@ from tuvl.supervision.registry import RunRegistry
 from tuvl.tools.approval import Approvals
 
 WATCH_S = 1.0
-"""Seconds between two looks at what is due: orders to stop, times for answers that are over."""
+"""Shortest time between two looks at what is due: orders to stop, times for answers that are over; in seconds."""
 
 LOOK_S = 0.1
 """Seconds between two looks at runs that somebody here waits for."""
@@ -157,11 +157,32 @@ class Performer:
             await asyncio.sleep(LOOK_S)
 
     async def _watch(self, taken: Taken, runs: SharedRuns, lines: LineState) -> None:
+        """Mind what is due: at its time, a second after any news of it, and while runs go on here each second."""
+        loop, news = asyncio.get_running_loop(), asyncio.Event()
+        runs.idling.listen(lambda: _said(loop, news))
+        rest = WATCH_S
         while True:
-            await asyncio.sleep(WATCH_S)
+            await asyncio.sleep(min(WATCH_S, rest))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.0 if taken.running else rest - WATCH_S):
+                    await news.wait()
+            news.clear()
+            rest = WATCH_S
             try:
                 await taken.obey()
                 await asyncio.to_thread(runs.state.wake_overdue, time.time())
                 await asyncio.to_thread(lines.call_next)
+                rest = _until(await asyncio.to_thread(runs.state.next_due), runs.idling.rest_s)
             except DatabaseFault as error:
                 _log.warning("what runs are told cannot be read just now: %s", type(error).__name__)
+
+
+def _said(loop: asyncio.AbstractEventLoop, news: asyncio.Event) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody minds anything here any more
+        loop.call_soon_threadsafe(news.set)
+
+
+def _until(due: float | None, rest_s: float) -> float:
+    """Return for how long there is nothing to do, in seconds."""
+    longest = max(WATCH_S, rest_s)
+    return longest if due is None else min(longest, max(0.0, due - time.time()))
