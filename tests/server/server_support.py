@@ -127,7 +127,11 @@ async def serving(
     bounds = replace(ServerOptions(port=0, rate=None), **options)
     services = make_services(index, catalogue, engine, settings=settings, options=bounds, clock=clock)
     if durable:
-        await prepare(services)
+        try:
+            await prepare(services)
+        except BaseException:
+            await services.aclose()
+            raise
     else:
         await services.registry.access.ready()
     listening = bind(bounds.host, bounds.port, backlog=2048)

@@ -190,6 +190,28 @@ async def test_only_the_file_of_the_node_is_imported_and_only_when_it_is_called(
     assert (await subject.run()).status == "completed"
 
 
+WORDED = "from beside_it import WORD\n\n@node('it')\ndef it(ctx):\n    return {'word': WORD, 'own': 'first'}\n"
+
+
+async def test_a_node_whose_file_is_edited_before_its_first_use_runs_as_the_workflow_was_compiled(tmp_path):
+    made = project(tmp_path, WORDED)
+    made.node("WORD = 1\n", file="beside_it.py")
+    engine, compiled = made.engine(), made.plan()
+    project(tmp_path, WORDED.replace("first", "second"))
+    assert (await engine.run(compiled, {})).context["own"] == "first"
+    await engine.aclose()
+    assert (await made.run()).context["own"] == "second"
+
+
+async def test_what_a_node_imports_from_beside_it_is_what_was_there_when_the_workflow_was_compiled_last(tmp_path):
+    made = project(tmp_path, WORDED)
+    words = []
+    for word in ("first", "second"):
+        made.node(f"WORD = {word!r}\n", file="beside_it.py")
+        words.append((await made.run()).context["word"])
+    assert words == ["first", "second"]
+
+
 async def test_a_node_in_a_thread_can_look_at_the_abort(tmp_path):
     source = """
         import threading

@@ -17,7 +17,7 @@ def imported(source: str, folder: Path) -> bool:
     path = folder / "nodes.py"
     path.write_text(source, encoding="utf-8")
     try:
-        return load_node(str(path), "n").name == "n"
+        return load_node(str(path), "n", source=source.encode(), code="").name == "n"
     except StepError:
         return False
 

@@ -92,6 +92,8 @@ def _functional(step: FunctionalStep | SetStep | WaitStep | FailStep | LogStep, 
             return FunctionalPlan(
                 runner=step.runner,
                 file=str(file.absolute()),
+                source=project.index.raw(file) or b"",
+                code=project.node_code,
                 params=compile_tree(step.params, where=_where(step, "params")),
             )
         case _:

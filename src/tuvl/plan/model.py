@@ -166,10 +166,17 @@ class AgentPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionalPlan:
-    """A custom node: the function that `@node(runner)` marks in `file`, imported when a step first needs it."""
+    """A custom node: the function that `@node(runner)` marks in `file`, imported when a step first needs it.
+
+    However late that is, what is imported is the file as the plan was compiled from it.
+    """
 
     runner: str
     file: str
+    source: bytes = field(repr=False)
+    """What the file held."""
+    code: str
+    """Digest of all code in the folder of the file, which it may import."""
     params: TemplateTree
 
 

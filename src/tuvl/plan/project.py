@@ -12,6 +12,7 @@ from tuvl.errors import ConfigError
 from tuvl.plan.model import ExecutionPlan, ModelPlan
 from tuvl.plan.usable import refuse_unusable
 from tuvl.project.index import ProjectIndex
+from tuvl.project.node_files import code_digest
 from tuvl.project.scripts import script_faults
 from tuvl.spec.artifact import Artifact, ArtifactSpec
 from tuvl.spec.build import build_as
@@ -50,6 +51,11 @@ class PlanProject:
             return ProjectSpec()
         refuse_unusable(document, self.index)
         return build_as(document, ProjectConfig).spec
+
+    @cached_property
+    def node_code(self) -> str:
+        """Digest of the code of the project's nodes."""
+        return code_digest(self.index.nodes.folder, self.index.raw)
 
     def model(self, name: str | None, *, step: str) -> ModelPlan:
         """Return the model of an agent; an unknown name is kept, and refused when it is first called."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.dataclass import dataclass
-from tuvl.errors import TuvlError
+from tuvl.errors import ConfigError, StepError, TuvlError
 from tuvl.events.sink import Sink
 from tuvl.http.client import HttpClient
 from tuvl.project.index import ProjectIndex
@@ -28,6 +28,7 @@ from tuvl.server.problems import Problem
 from tuvl.server.reading import Reading
 from tuvl.server.starting import Starts
 from tuvl.settings import Settings
+from tuvl.steps.functional import load_nodes
 from tuvl.supervision.opening import open_registry
 from tuvl.supervision.registry import RunRegistry
 
@@ -77,12 +78,25 @@ class Services:
             raise Problem(503, "store-unreachable", "the store of runs cannot be used just now") from None
 
     async def open(self) -> None:
-        """Take up durable runs that were left; raises `UsageError` when another process has their file."""
+        """Import the nodes of what is served, and take up durable runs that were left.
+
+        Raises `ConfigError` for a node that cannot be imported, `UsageError` when another process has the file of the
+        durable runs.
+        """
+        await self._load_nodes()
         await self.durable.open()
         if self.durable.there:
             self.engine.pace_by(self.durable.host.paces)
             await self.durable.host.freeze(self.catalogue.workflows)
         self.lost.open()
+
+    async def _load_nodes(self) -> None:
+        """Have every run go on with the code of now, with what nodes import from beside them, too."""
+        for offered in self.catalogue.workflows.values():
+            try:
+                await asyncio.to_thread(load_nodes, offered.plan)
+            except StepError as error:
+                raise ConfigError(f"workflow {offered.name!r} cannot be served: {error}") from error
 
     async def drain(self) -> None:
         """Take nothing new, let what goes on end, and end what does not; durable runs are left where they are."""

@@ -16,6 +16,7 @@ from tuvl.locking.lock import LOCK_NAME
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import absolute
 from tuvl.project.loading import LoadedFile, read_file
+from tuvl.project.node_files import code_files
 from tuvl.project.pyproject import FILE as PYPROJECT
 from tuvl.project.scripts import script_of
 from tuvl.source.document import Document
@@ -203,11 +204,7 @@ def _node_files(workflows: Sequence[Document], project: ProjectIndex) -> Iterato
     """Yield all Python files of the nodes' folder, where a step uses one: they may import each other."""
     if next(_runners(workflows, project), None) is None:
         return
-    folder = project.folder("nodes")
-    for path in sorted(folder.rglob("*.py")):
-        parts = path.relative_to(folder).parts
-        if not any(part.startswith(".") or part == "__pycache__" for part in parts):
-            yield path
+    yield from code_files(project.folder("nodes"))
 
 
 def _add_versions(collected: _Collected) -> None:

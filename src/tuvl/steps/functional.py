@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping
 
 from tuvl.errors import StepError
-from tuvl.plan.model import FunctionalPlan
+from tuvl.plan.model import ExecutionPlan, FunctionalPlan
 from tuvl.spec.signals import DEFAULT
 from tuvl.steps.base import StepResult, StepScope
 from tuvl.steps.node_context import Batch, BlockingBatch, NodeContext
@@ -55,17 +55,37 @@ def _session_opener(scope: StepScope, *, waits: bool) -> Callable[[], object] | 
     return lambda: data.node_session(writes=writes)
 
 
-_loaded: dict[tuple[str, str], LoadedNode] = {}
+_loaded: dict[tuple[str, str, str], LoadedNode] = {}
 """Nodes imported so far; like the modules they come from, they are the process's."""
 
 
+def load_nodes(plan: ExecutionPlan) -> None:
+    """Import all nodes of a plan, also those of workflows that it runs as steps; raises `StepError`."""
+    for one in plan.with_nested():
+        for step in one.steps.values():
+            if isinstance(step.action, FunctionalPlan):
+                _load(step.action)
+
+
 async def _node(action: FunctionalPlan) -> LoadedNode:
-    key = (action.file, action.runner)
+    node = _loaded.get(_key(action))
+    if node is not None:
+        return node
+    # In a thread: the file may import for seconds, and other runs go on meanwhile.
+    return await run_in_thread(lambda: _load(action))
+
+
+def _load(action: FunctionalPlan) -> LoadedNode:
+    key = _key(action)
     node = _loaded.get(key)
     if node is None:
-        # In a thread: the file may import for seconds, and other runs go on meanwhile.
-        node = _loaded[key] = await run_in_thread(lambda: load_node(action.file, action.runner))
+        node = load_node(action.file, action.runner, source=action.source, code=action.code)
+        _loaded[key] = node
     return node
+
+
+def _key(action: FunctionalPlan) -> tuple[str, str, str]:
+    return action.file, action.runner, action.code
 
 
 async def _await_node(node: LoadedNode, work: object) -> object:

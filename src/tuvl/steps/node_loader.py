@@ -8,6 +8,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from importlib.abc import InspectLoader
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +21,8 @@ from tuvl.values import shorten
 _import_lock = threading.RLock()
 _folders: list[str] = []
 """Node folders on the import path, the one in use last."""
+_codes: dict[str, str] = {}
+"""Node folder → digest of its code when a file of it was last imported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +35,20 @@ class LoadedNode:
     is_async: bool
 
 
-def load_node(file: str, name: str) -> LoadedNode:
+def load_node(file: str, name: str, *, source: bytes, code: str) -> LoadedNode:
     """Return the node `name` of a file; raises `StepError` when the file cannot be imported or lacks the node.
 
     It may run for as long as the file's imports do, so it is called in a thread.
+
+    Args:
+        file: Where the file is; what it holds by now does not count.
+        name: Name of the node.
+        source: What the file held when the workflow was compiled.
+        code: Digest of all code in its folder then: with another one, the file and what it imports from there are
+            imported anew.
     """
     with _import_lock:
-        module = _module_of(Path(file))
+        module = _module_of(Path(file), source, code)
     for value in vars(module).values():
         declaration = getattr(value, MARK, None)
         if isinstance(declaration, NodeDeclaration) and declaration.name == name:
@@ -50,20 +60,25 @@ def load_node(file: str, name: str) -> LoadedNode:
     )
 
 
-def _module_of(path: Path) -> ModuleType:
-    # A name of its own: node files of two projects, or one called like a library, must not meet.
-    module_name = f"_tuvl_node_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}_{path.stem}"
+def _module_of(path: Path, source: bytes, code: str) -> ModuleType:
+    # A name of its own: node files of two projects, two states of one, or one called like a library, must not meet.
+    module_name = f"_tuvl_node_{hashlib.sha256(f'{code} {path}'.encode()).hexdigest()[:16]}_{path.stem}"
     known = sys.modules.get(module_name)
     if known is not None:
         return known
     spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
+    if spec is None or not isinstance(spec.loader, InspectLoader):
         raise StepError(f"{path.name!r} is no Python file", type="node_import", detail={"file": path.name})
-    _make_helpers_importable(str(path.parent))
+    folder = str(path.parent)
+    _make_helpers_importable(folder)
+    if _codes.setdefault(folder, code) != code:
+        _forget_helpers(frozenset({folder}))
+        importlib.invalidate_caches()
+        _codes[folder] = code
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:
-        spec.loader.exec_module(module)
+        exec(spec.loader.source_to_code(source, str(path)), module.__dict__)
     except (Exception, SystemExit) as error:
         del sys.modules[module_name]
         line = line_in(error, str(path))
@@ -95,11 +110,10 @@ def _make_helpers_importable(folder: str) -> None:
 
 
 def _forget_helpers(folders: frozenset[str]) -> None:
+    inside = tuple(f"{folder}{os.sep}" for folder in folders)
     for name, module in list(sys.modules.items()):
-        if "." in name or name.startswith("_tuvl_node_"):
-            continue
-        file = getattr(module, "__file__", None)
-        if file and os.path.dirname(file) in folders:  # a path object for each module would take a hundred times longer
+        # A path object for each module would take a hundred times longer.
+        if (getattr(module, "__file__", None) or "").startswith(inside) and not name.startswith("_tuvl_node_"):
             del sys.modules[name]
 
 
