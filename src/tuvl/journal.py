@@ -5,9 +5,9 @@ Unlike a sink it may not fail: what it raises ends the run, and the run waits fo
 
 import hashlib
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from tuvl.clock import Clock
 from tuvl.dataclass import dataclass
@@ -152,6 +152,11 @@ class RunJournal(Journal, Protocol):
         ...
 
     @property
+    def replays(self) -> bool:
+        """Whether anything is on record that the run passes again."""
+        ...
+
+    @property
     def rehearses(self) -> bool:
         """Whether the run is only gone through by its record: nothing is done, and nothing is kept."""
         ...
@@ -176,8 +181,11 @@ class RunJournal(Journal, Protocol):
         """Return what earlier processes were told and the run has not obeyed, in order."""
         ...
 
-    def at_end(self, call: Callable[[], bool]) -> None:
-        """Have something called when the run comes to what is not on record; it returns whether the run is to stop."""
+    def at_end(self, tell: Callable[[], Coroutine[Any, Any, None]], hold: Callable[[], Awaitable[bool]]) -> None:
+        """Have the run told when it comes to what is not on record, before any of that is begun.
+
+        Whatever comes there meanwhile is held up by `hold`, which returns whether the run is to stop.
+        """
         ...
 
     @property

@@ -166,7 +166,7 @@ class Engine:
             journal=NO_JOURNAL if journal is None else journal,
         )
         if journal is not None and not rehearses:
-            tell_by_record(journal, ports.control)
+            tell_by_record(journal, ports.control, hear=partial(self._hear, run_id))
             hide_by_record(journal, data.secure)
         elapsed_s = 0.0 if journal is None else journal.elapsed_s
         try:
@@ -224,6 +224,10 @@ class Engine:
             started_at=self._clock.now(),
         )
         return self._registry.register(run_id, control, info)
+
+    async def _hear(self, run_id: str) -> None:
+        if self._registry is not None:
+            await self._registry.hear(run_id)
 
     async def aclose(self) -> None:
         """Let go of connections."""

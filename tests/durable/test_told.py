@@ -89,11 +89,13 @@ async def test_where_the_record_ends_is_the_first_entry_that_is_new_and_not_a_wh
     called: list[str] = []
     journal = DurableJournal(rows, dict(rows.kept))
 
-    def end() -> bool:
+    async def end() -> None:
         called.append(place[0])
+
+    async def hold() -> bool:
         return False
 
-    journal.at_end(end)
+    journal.at_end(end, hold)
     place = ["whole"]
 
     async def whole() -> Any:

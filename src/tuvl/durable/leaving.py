@@ -38,10 +38,15 @@ class LeavingJournal(DurableJournal):
         """Return the recorded outcome, or do the work and record it; raises `Left` where the process lets go."""
         if self.known(name) is None and self._leaving():
             await self.leave()
+        return await super().record(name, work, effect=effect, asked=asked)
+
+    async def _anew(
+        self, full: str, work: Work, effect: Effect | None, asked: str | None, *, stopped: bool
+    ) -> JsonValue:
         if effect is None or not effect.writes:
-            return await super().record(name, work, effect=effect, asked=asked)
+            return await super()._anew(full, work, effect, asked, stopped=stopped)
         with self._effects.one():
-            return await super().record(name, work, effect=effect, asked=asked)
+            return await super()._anew(full, work, effect, asked, stopped=stopped)
 
     async def leave(self) -> None:
         """Let go of the run, as soon as no effect is in flight; raises `Left`."""

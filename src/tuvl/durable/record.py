@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from typing import Literal, Protocol, cast
@@ -12,7 +12,7 @@ from typing import Literal, Protocol, cast
 from tuvl.clock import Clock, SystemClock
 from tuvl.dataclass import dataclass
 from tuvl.durable.rows import checked, row_of
-from tuvl.durable.told import TOLD, EndOfRecord, pending
+from tuvl.durable.told import TOLD, EndOfRecord, Hold, Tell, pending
 from tuvl.errors import EngineError
 from tuvl.journal import Effect, Numbers, Settlement, Suspended, Wait, Work
 from tuvl.values import JsonObject, JsonValue
@@ -115,6 +115,11 @@ class DurableJournal:
         return self._again
 
     @property
+    def replays(self) -> bool:
+        """Whether anything is on record that the run passes again."""
+        return bool(self._state.found)
+
+    @property
     def rows(self) -> Mapping[str, JsonObject]:
         """What earlier processes have kept."""
         return self._state.found
@@ -181,9 +186,9 @@ class DurableJournal:
         """Return what earlier processes were told and the run has not obeyed."""
         return pending(self._state.found)
 
-    def at_end(self, call: Callable[[], bool]) -> None:
-        """Have something called when the run comes to what is not on record."""
-        self._state.end.then(call)
+    def at_end(self, tell: Tell, hold: Hold) -> None:
+        """Have the run told, and held up, when it comes to what is not on record."""
+        self._state.end.then(tell, hold)
 
     def known(self, name: str) -> JsonValue | None:
         """Return what is recorded under a name."""
@@ -200,6 +205,11 @@ class DurableJournal:
             self.clock.catch_up(cast(float, row["t"]))
             return _own(row["value"])
         stopped = await self._state.end.passed(full)
+        return await self._anew(full, work, effect, asked, stopped=stopped)
+
+    async def _anew(
+        self, full: str, work: Work, effect: Effect | None, asked: str | None, *, stopped: bool
+    ) -> JsonValue:
         if effect is not None and not stopped:
             settled = await self._begin(full, effect)
             if settled is not None:

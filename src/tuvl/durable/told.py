@@ -6,8 +6,8 @@ What it was told and has not obeyed yet, it is told when it comes to something t
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import cast
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, cast
 
 from tuvl.values import JsonObject, JsonValue
 
@@ -18,35 +18,39 @@ _TAKEN = ("steers", "steered")
 """Entries that say which steers an agent has read, between turns or in a call."""
 
 
+Tell = Callable[[], Coroutine[Any, Any, None]]
+Hold = Callable[[], Awaitable[bool]]
+
+
 class EndOfRecord:
-    """Knows which entries are new, and calls somebody once at the first of them."""
+    """Knows which entries are new, and has the run told what it was told before it does the first of them."""
 
     def __init__(self, found: Mapping[str, JsonObject]) -> None:
         self._found = found
-        self._call: Callable[[], bool] | None = None
+        self._then: tuple[Tell, Hold] | None = None
+        self._telling: asyncio.Task[None] | None = None
         self._begun: frozenset[str] = frozenset()
 
-    def then(self, call: Callable[[], bool]) -> None:
-        """Have something called at the first entry that is new; it returns whether the run is to stop."""
-        self._call = call
+    def then(self, tell: Tell, hold: Hold) -> None:
+        """Have the run told at the first entry that is new, once.
+
+        Whatever comes to a new entry meanwhile is held up by `hold`, which returns whether the run is to stop.
+        """
+        self._then = tell, hold
         self._begun = frozenset(_begun(self._found))
 
     async def passed(self, full: str) -> bool:
         """Hear that an entry without an outcome is next; returns whether the run was told to stop just now."""
-        if self._call is None or full.removesuffix("end") in self._begun:
+        if self._then is None or full.removesuffix("end") in self._begun:
             return False
-        call, self._call = self._call, None
-        loop = asyncio.get_running_loop()
-        stops = loop.create_future()
-
-        def carry_out() -> None:
+        tell, hold = self._then
+        if self._telling is None:
             # Not in a task of the run: what an abort cancels is everything that is in flight.
-            stopped = call()
-            if not stops.done():
-                stops.set_result(stopped)
-
-        loop.call_soon(carry_out)
-        return bool(await stops)
+            self._telling = asyncio.create_task(tell(), name="tuvl-told")
+        await asyncio.shield(self._telling)
+        stops = await hold()
+        self._then = None
+        return stops
 
 
 def _begun(found: Mapping[str, JsonObject]) -> set[str]:

@@ -65,6 +65,10 @@ class _LentRegistry:
         """Let a run be seen and controlled while the block runs."""
         return self._registry.register(run_id, control, info)
 
+    async def hear(self, run_id: str) -> None:
+        """Carry out at once what a run was told."""
+        await self._registry.hear(run_id)
+
     async def aclose(self) -> None:
         """Leave it open."""
 

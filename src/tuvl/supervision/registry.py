@@ -179,6 +179,15 @@ class RunRegistry:
                 wait.cancel()
             await asyncio.gather(*waits, return_exceptions=True)
 
+    async def hear(self, run_id: str) -> None:
+        """Carry out at once what a run of this process was told; a store that cannot be read now is read later."""
+        if run_id not in self._local:
+            return
+        try:
+            await self.look()
+        except TuvlError as error:
+            _log.warning("what run %r was told cannot be read just now: %s", run_id, redact(str(error)))
+
     async def look(self) -> None:
         """Say that this process is alive, when that is due, and carry out what its runs were told."""
         async with self._turn:

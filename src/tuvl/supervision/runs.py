@@ -87,6 +87,10 @@ class Registry(Protocol):
         """Let a run be seen and controlled while the block runs."""
         ...
 
+    async def hear(self, run_id: str) -> None:
+        """Carry out at once what a run of this process was told, if it is on the list. Never raises for the store."""
+        ...
+
     async def aclose(self) -> None:
         """Take the runs of this process off the list, and let go of connections."""
         ...
