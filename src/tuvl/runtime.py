@@ -97,7 +97,7 @@ class Engine:
         """What was counted over all runs."""
         self._data = DataAccess(environ, lambda: node_source(project))
         self._registry: Registry | None = None
-        self._store = StoreAccess(str(project.state_root), settings.database_url)
+        self._store = StoreAccess(str(project.state_root), settings.database_url, settings.record_keys)
         if registry is not None:
             self.show_runs(registry)
 
@@ -141,7 +141,7 @@ class Engine:
         fanout = Fanout(sinks)
         run_id, principal = run_id or uuid4().hex, principal or Principal()
         data = RunData(self._data, durable=journal is not None)
-        passing = on_record and journal is None and self._registry is not None
+        passing = journal is None and self._shows(plan)
         records = self._records(plan, run_id, principal, data, passing=passing)
         if not rehearses and (on_record or journal is not None):
             await records.open(again=journal is not None and journal.begun)
@@ -168,9 +168,10 @@ class Engine:
         if journal is not None and not rehearses:
             tell_by_record(journal, ports.control, hear=partial(self._hear, run_id))
             hide_by_record(journal, data.secure)
-        elapsed_s = 0.0 if journal is None else journal.elapsed_s
+        elapsed_s = 0.0 if journal is None or rehearses else journal.elapsed_s
         try:
-            with noting() as left, self._registered(plan, run_id, ports.control, principal):
+            shown = nullcontext() if rehearses else self._registered(plan, run_id, ports.control, principal)
+            with noting() as left, shown:
                 async with self._place(plan, ports.control, timeout_s, durable=journal is not None) as waited_s:
                     elapsed_s += waited_s
                     result = await run_plan(
@@ -181,7 +182,7 @@ class Engine:
                 records.leave()
             else:
                 result = await kept(result, records, wanted=wanted)
-                if journal is not None and not goes_on(result):
+                if journal is not None and not rehearses and not goes_on(result):
                     await data.forget(run_id)
         except asyncio.CancelledError:
             if journal is not None:
@@ -210,10 +211,14 @@ class Engine:
         """Keep the rate limits of models where others see them; said before the first run."""
         self._paces = paces
 
+    def _shows(self, plan: ExecutionPlan) -> bool:
+        """Whether others see the runs of a plan, and that their process is alive."""
+        return self._registry is not None and (self._registry.every_run or keeps_records(plan))
+
     def _registered(
         self, plan: ExecutionPlan, run_id: str, control: RunControl, principal: Principal
     ) -> AbstractContextManager[None]:
-        if self._registry is None or not (self._registry.every_run or keeps_records(plan)):
+        if self._registry is None or not self._shows(plan):
             return nullcontext()
         info = RunInfo(
             run_id=run_id,

@@ -3,9 +3,11 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -171,6 +173,34 @@ def test_the_run_of_a_process_that_was_killed_is_told_to_be_gone(paused: Paused)
     done = tuvl("runs", "pause", paused.id, cwd=paused.folder)
     assert done.returncode == 1
     assert f"nobody has run {paused.id} any more" in done.stderr
+
+
+def silent_for(folder: Path, seconds: float) -> None:
+    """Let it be so long since anybody was heard of."""
+    with closing(sqlite3.connect(folder / ".tuvl" / "runs.db")) as store, store:
+        store.execute("UPDATE tuvl_live_runs SET beat_at = ?", (time.time() - seconds,))
+        store.execute("UPDATE tuvl_passing_runs SET at = ?", (time.time() - seconds,))
+
+
+def test_the_run_of_a_process_that_was_killed_is_ended_on_record_and_not_told_to_go_on_forever(paused: Paused) -> None:
+    paused.process.send_signal(signal.SIGKILL)
+    paused.process.communicate()
+    silent_for(paused.folder, 20)
+    shown = tuvl("runs", "show", paused.id, cwd=paused.folder).stdout
+    assert "running (process gone)" in shown
+    assert "tuvl resume" not in shown, "nothing goes on that is not durable"
+    silent_for(paused.folder, 90)
+    (run,) = json.loads(tuvl("runs", "list", "--format", "json", cwd=paused.folder).stdout)
+    assert (run["status"], run["error"]["type"]) == ("failed", "process_lost")
+    assert "nothing says how far it came (process_lost)" in tuvl("runs", "show", paused.id, cwd=paused.folder).stdout
+    assert live(paused.folder) == []
+
+
+def test_a_run_whose_process_gives_signs_of_life_is_not_ended_however_old_it_is(paused: Paused) -> None:
+    with closing(sqlite3.connect(paused.folder / ".tuvl" / "runs.db")) as store, store:
+        store.execute("UPDATE tuvl_passing_runs SET at = ?", (time.time() - 90,))
+    (run,) = json.loads(tuvl("runs", "list", "--format", "json", cwd=paused.folder).stdout)
+    assert (run["status"], run.get("process")) == ("running", None)
 
 
 def test_a_run_that_has_ended_cannot_be_told_anything(tmp_path: Path) -> None:

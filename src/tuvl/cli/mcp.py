@@ -9,6 +9,7 @@ from typing import Literal
 from tuvl.analysis.steps import mapping
 from tuvl.check.finding import Report, Severity
 from tuvl.check.runner import check_document
+from tuvl.cli.execution import let_be_controlled
 from tuvl.cli.inputs import read_input, read_principal
 from tuvl.cli.live import Mark
 from tuvl.cli.observing import Observing, observing
@@ -61,6 +62,7 @@ def mcp_command(options: McpOptions) -> int:
         return FINDINGS
     settings = load_settings()
     engine = Engine(located.project, settings=settings, environ=environment())
+    let_be_controlled(engine, located.project, settings, durable=False)
     with observing(settings, environment(), _Stderr(), pretty=False) as observed:
         observed.export(engine.counters)
         asyncio.run(_serve(_catalogue(options, engine, documents, observed), options))

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -13,10 +15,11 @@ from tuvl.cli.streams import write_stdout
 from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
 from tuvl.durable.files import RunFiles
-from tuvl.errors import UsageError
+from tuvl.errors import StepError, UsageError
 from tuvl.principal import Principal
 from tuvl.project.layout import find_root
 from tuvl.settings import load_settings
+from tuvl.supervision.lost import SURELY_S, end_lost
 from tuvl.supervision.runs import DEAD_S
 from tuvl.values import JsonObject, JsonValue, printable_lines
 
@@ -39,6 +42,7 @@ class RunsCommand:
     def list(self, asked: RunFilter) -> int:
         """Print the runs on record, newest first."""
         runs: list[JsonObject] = []
+        self._end_lost()
         if self._access.is_there:
             found = self._ask(lambda: self._access.store.listed(asked, self._reader))
             runs = [self._with_process(run) for run in found]
@@ -46,8 +50,10 @@ class RunsCommand:
 
     def show(self, run_id: str) -> int:
         """Print one run."""
+        self._end_lost()
         run = self._run(run_id)
-        return self._print(run, show_text(run))
+        can_go_on = run.get("process") == "gone" and run_id not in self._lost
+        return self._print(run, show_text(run, can_go_on=can_go_on))
 
     def trace(self, run_id: str, asked: TraceFilter) -> int:
         """Print the audited calls of one run."""
@@ -61,12 +67,29 @@ class RunsCommand:
         return self._ask(lambda: self._access.store.trace(run_id, asked))
 
     def _with_process(self, run: JsonObject) -> JsonObject:
-        """Say of a durable run that has not ended whether a process has it."""
+        """Say of a run that has not ended when no process has it."""
         if run["status"] == "running" and (
-            RunFiles(Path(self._root)).is_lost(str(run["run_id"])) or run["run_id"] in self._silent
+            RunFiles(Path(self._root)).is_lost(str(run["run_id"])) or run["run_id"] in self._silent | self._lost
         ):
             return {**run, "process": "gone"}
         return run
+
+    def _end_lost(self) -> None:
+        """Keep of runs that were lost with their process that they failed; a store may be there to read only."""
+
+        async def end() -> None:
+            lost = self._access.store.lost
+            await end_lost(self._access, await lost.found(SURELY_S), at=datetime.now(UTC))
+            await lost.forget_ended()
+
+        if self._access.is_there:
+            with suppress(StepError):
+                self._ask(end)
+
+    @cached_property
+    def _lost(self) -> frozenset[str]:
+        """The runs that were lost with their process, which is silent for a shorter time: none of them goes on."""
+        return frozenset(run.run_id for run in self._ask(lambda: self._access.store.lost.found(DEAD_S)))
 
     @cached_property
     def _silent(self) -> frozenset[str]:

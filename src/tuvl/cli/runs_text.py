@@ -36,9 +36,9 @@ def columns(rows: Iterable[Sequence[str]]) -> str:
     )
 
 
-def show_text(run: JsonObject) -> str:
-    """Write one run: how it went, its steps, its output, its conversations."""
-    return "\n".join(_show(run)) + "\n"
+def show_text(run: JsonObject, *, can_go_on: bool) -> str:
+    """Write one run: how it went, its steps, its output, its conversations; and how it goes on, where it can."""
+    return "\n".join(_show(run, can_go_on=can_go_on)) + "\n"
 
 
 def trace_text(entries: Sequence[JsonObject]) -> str:
@@ -61,12 +61,12 @@ def nothing_found_text(asked: TraceFilter, entries: Sequence[JsonObject]) -> str
     return f"nothing audited of tool {asked.tool} under --step {asked.step}\n"
 
 
-def _show(run: JsonObject) -> Iterator[str]:
+def _show(run: JsonObject, *, can_go_on: bool) -> Iterator[str]:
     yield f"run         {run['run_id']}"
     yield f"workflow    {run['workflow']} ({run['schema_version']})"
     signal = f" on {run['signal']!r}" if run["signal"] else ""
     yield f"status      {_status(run)}{signal}"
-    if run.get("process") == "gone":
+    if can_go_on:
         yield f"next        tuvl resume {run['run_id']}, or tuvl runs cancel {run['run_id']}"
     tenant = f", tenant {run['tenant']}" if run["tenant"] else ""
     yield f"principal   {run['principal']}{tenant}"

@@ -45,9 +45,9 @@ class LostRunStore:
         self._dialect = dialect
         self._running = running
 
-    async def found(self) -> list[LostRun]:
-        """Return the runs that are on record as going on, and that no process has shown as alive for a while."""
-        silent = now(self._dialect) - SILENT_S
+    async def found(self, silent_s: float = SILENT_S) -> list[LostRun]:
+        """Return the runs on record as going on, and that no process has shown as alive for so many seconds."""
+        silent = now(self._dialect) - silent_s
         seen = exists().where(live_runs.c.run_id == runs.c.run_id, live_runs.c.beat_at > silent)
         query = (
             select(runs.c.run_id, runs.c.workflow, runs.c.schema_version, runs.c.started_at)
@@ -65,11 +65,15 @@ class LostRunStore:
         ]
 
     async def end(self, run_id: str, *, at: datetime, result: JsonObject) -> bool:
-        """Keep that a run failed, unless somebody has ended it meanwhile; returns whether that was news."""
+        """Keep that a run failed, unless somebody has ended it meanwhile; returns whether that was news.
+
+        It is taken off the list of live runs, where its process leaves it.
+        """
         values = {"status": "failed", "signal": None, "finished_at": at, "result": result}
         going_on = (runs.c.run_id == run_id) & (runs.c.status == self._running)
         async with self._transaction() as connection:
             changed = await connection.execute(update(runs).where(going_on).values(values))
+            await connection.execute(delete(live_runs).where(live_runs.c.run_id == run_id))
             return changed.rowcount == 1
 
     async def forget_ended(self) -> None:

@@ -6,18 +6,12 @@ from collections.abc import Callable, Collection
 
 from tuvl.clock import Clock
 from tuvl.data.run_records import StoreAccess
-from tuvl.data.run_rows import LostRun
-from tuvl.engine.result import RunError, RunResult, Usage
 from tuvl.errors import TuvlError
 from tuvl.redaction import redact
+from tuvl.supervision.lost import end_lost
 
 LOOK_S = 5.0
 """Seconds between two looks; a run that is lost at both of them is ended."""
-
-MESSAGE = (
-    "the process that had the run is gone, and the run with it: what it did until then took place, and nothing says "
-    "how far it came"
-)
 
 _log = logging.getLogger("tuvl.server")
 
@@ -51,14 +45,11 @@ class LostRuns:
         """
         store, here = self._access.store.lost, self._here()
         found = [run for run in await store.found() if run.run_id not in here]
-        ended = []
-        for run in found:
-            if run.run_id in self._suspected:
-                at = self._clock.now()
-                took_ms = (at - run.started_at).total_seconds() * 1000
-                if await store.end(run.run_id, at=at, result=_result(run, took_ms).to_json()):
-                    _log.warning("run %s of %r was lost with its process", run.run_id, run.workflow)
-                    ended.append(run.run_id)
+        lost = [run for run in found if run.run_id in self._suspected]
+        ended = [run.run_id for run in await end_lost(self._access, lost, at=self._clock.now())]
+        for run in lost:
+            if run.run_id in ended:
+                _log.warning("run %s of %r was lost with its process", run.run_id, run.workflow)
         self._suspected = {run.run_id for run in found}.difference(ended)
         await store.forget_ended()
         return ended
@@ -74,19 +65,3 @@ class LostRuns:
                     _log.warning("lost runs cannot be looked for just now: %s", redact(str(error)))
                 told = True
             await asyncio.sleep(LOOK_S)
-
-
-def _result(run: LostRun, took_ms: float) -> RunResult:
-    return RunResult(
-        run_id=run.run_id,
-        workflow=run.workflow,
-        schema_version=run.schema_version,
-        status="failed",
-        signal=None,
-        output=None,
-        context={},
-        error=RunError(type="process_lost", message=MESSAGE, step=None),
-        usage=Usage(),
-        steps=(),
-        duration_ms=took_ms,
-    )
