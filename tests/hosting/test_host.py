@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -19,6 +20,13 @@ OPERATOR = Principal(scopes=frozenset({ANY}))
 ANN = Principal(id="ann", groups=frozenset({"finance"}))
 BOB = Principal(id="bob", groups=frozenset({"finance"}))
 PAY = {"verdict": "pay"}
+ASK = """\
+kind: Workflow
+metadata: { name: ask, description: Ask a model. }
+spec:
+  steps:
+    - { id: ask, kind: Agent, mode: single, agent: { steering: Speak. } }
+"""
 
 
 async def until_ended(host: Host, run_id: str) -> None:
@@ -50,6 +58,22 @@ async def test_a_run_is_performed_and_its_document_is_there_for_whoever_asks_lat
             assert await later.result(run_id) == document
             assert await later.state(run_id) == "ended"
     assert counted.counts["/x/plain"] == 1
+
+
+@pytest.mark.parametrize(
+    ("models", "why"),
+    [
+        ({"nobody": "openai/gpt-4.1"}, "`models` replaces 'nobody', which the workflow does not call"),
+        ({"default": "missing"}, "`models` default=missing: the project has no AgentModel 'missing'"),
+    ],
+)
+async def test_a_model_that_is_not_there_is_refused_at_the_start_and_nothing_is_on_record(site, models, why):
+    (site.folder / "workflows" / "ask.yaml").write_text(ASK, encoding="utf-8")
+    async with site.host(concurrency=0) as host:
+        with pytest.raises(UsageError, match=re.escape(why)):
+            await host.start(StartRequest(workflow="ask", models=models, run_id="refused"))
+        with pytest.raises(NoSuchRun):
+            await host.state("refused")
 
 
 async def test_the_same_id_and_the_same_key_start_a_run_once(site):

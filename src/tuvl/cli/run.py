@@ -2,12 +2,10 @@
 
 import gc
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tuvl.analysis.reference_faults import called_workflows
-from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.check.finding import Report, Severity
 from tuvl.check.runner import check_document, check_paths
 from tuvl.cli.flags import read_words
@@ -17,19 +15,14 @@ from tuvl.cli.render import report_text
 from tuvl.cli.wording import count
 from tuvl.cli.workflow_file import Located, locate
 from tuvl.errors import TuvlError, UsageError
-from tuvl.project.index import ProjectIndex
+from tuvl.project.replaced_models import check_replacements
 from tuvl.settings import environment
 from tuvl.shipping.mark import is_bundle
-from tuvl.source.document import Document
-from tuvl.suggest import did_you_mean
 from tuvl.values import printable_lines
 
 FINDINGS = 1
 MISUSE = 2
 INTERRUPTED = 130
-
-DEFAULT_MODEL = "default"
-"""What agents call that name no model."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -84,7 +77,7 @@ def _run_located(options: RunOptions, located: Located) -> int:
     if report.warnings and options.events == "pretty":
         told, shown = count(report.warnings, "warning"), located.bundle or document.file
         sys.stderr.write(f"tuvl run: {told}; `tuvl validate {shown}` shows them\n")
-    _check_models(options.models, document, located.project)
+    check_replacements(options.models, document, located.project, said="--model")
     # The engine's imports are the larger part of a short run; a file with errors does not pay for them.
     from tuvl.cli.execution import execute
 
@@ -103,39 +96,3 @@ def _check(located: Located) -> Report:
 def _colour() -> bool:
     environ = environment()
     return sys.stderr.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
-
-
-def _check_models(models: Mapping[str, str], document: Document, project: ProjectIndex) -> None:
-    """Refuse replacements of models that the workflow does not call, and by presets that are not there."""
-    if not models:
-        return
-    called = _called_models(document, project)
-    presets = project.presets
-    for name, preset in models.items():
-        if name not in called:
-            hint = did_you_mean(name, called) or (f"it calls {', '.join(called)}" if called else "it calls none")
-            raise UsageError(f"--model replaces {name!r}, which the workflow does not call; {hint}")
-        if "/" not in preset and preset not in presets:
-            hint = did_you_mean(preset, presets) or "write a provider string such as openai/gpt-4.1-mini"
-            raise UsageError(f"--model {name}={preset}: the project has no AgentModel {preset!r}; {hint}")
-
-
-def _called_models(document: Document, project: ProjectIndex) -> dict[str, None]:
-    """Return the names that agents call models by, those of the workflows that it runs inside included."""
-    default = mapping(project.config.get("spec")).get("default_model")
-    unnamed = [DEFAULT_MODEL, *([default] if isinstance(default, str) else [])]
-    called: dict[str, None] = {}
-    ahead, seen = [WorkflowView(mapping(document.data))], set[str]()
-    while ahead:
-        workflow = ahead.pop(0)
-        for step in workflow.steps:
-            if step.kind == "Agent":
-                name = step.agent.get("model")
-                called |= dict.fromkeys([name] if isinstance(name, str) else unnamed)
-                summariser = mapping(step.agent.get("compaction")).get("model")
-                called |= dict.fromkeys([summariser] if isinstance(summariser, str) else [])
-        for _, inner in called_workflows(workflow):
-            found = project.workflow(inner) if inner not in seen else None
-            seen.add(inner)
-            ahead += [] if found is None else [WorkflowView(mapping(found.data))]
-    return called

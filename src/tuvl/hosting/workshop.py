@@ -16,6 +16,7 @@ from tuvl.llm.pacing import Paces
 from tuvl.plan.model import ExecutionPlan
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
+from tuvl.project.replaced_models import check_replacements
 from tuvl.runtime import Engine
 from tuvl.settings import Settings, environment
 from tuvl.shipping.contents import collect
@@ -35,8 +36,8 @@ Stamps = tuple[tuple[str, int, int], ...]
 class _LentStore(StoreAccess):
     """The store of runs of a host, which its engines do not close."""
 
-    def __init__(self, root: str, url: str | None, lent: StoreAccess) -> None:
-        super().__init__(root, url)
+    def __init__(self, root: str, settings: Settings, lent: StoreAccess) -> None:
+        super().__init__(root, settings.database_url, settings.record_keys)
         self._lent = lent
 
     @property
@@ -135,7 +136,7 @@ class Workshop:
         self.paces = paces
         self._root, self._state_root = project.root, project.state_root
         self._settings = settings
-        access = _LentStore(str(project.state_root), settings.database_url, registry.access)
+        access = _LentStore(str(project.state_root), settings, registry.access)
         self._registry = _LentRegistry(registry, access)
         self._keep, self._fetch = keep, fetch
         self._kept: OrderedDict[Key, Prepared] = OrderedDict()
@@ -148,7 +149,8 @@ class Workshop:
     async def current(self, workflow: str, models: Mapping[str, str]) -> AsyncIterator[Prepared]:
         """Have a workflow as its files are now, its definition kept.
 
-        Raises `UsageError` for one that there is not, `ConfigError` for one with mistakes.
+        Raises `UsageError` for one that there is not, and for models that it does not call or that there are not,
+        `ConfigError` for one with mistakes.
         """
         async with self._lock:
             prepared = await self._current(workflow, models)
@@ -186,6 +188,9 @@ class Workshop:
             await prepared.engine.aclose()
 
     async def _current(self, workflow: str, models: Mapping[str, str]) -> Prepared:
+        if models:
+            project, document = self._found_workflow(workflow)
+            check_replacements(models, document, project, said="`models`")
         if workflow in self._frozen:
             return await self._of(_as_started(workflow, self._frozen[workflow], models))
         named = (workflow, tuple(sorted(models.items())))
