@@ -151,6 +151,8 @@ class Counting(http.server.BaseHTTPRequestHandler):
     """What is done before a path is answered; the path is counted by then."""
     failing: Counter[str]
     """How often a path is still answered with 503."""
+    bodies: dict[str, object]
+    """What a path is answered with, where that is anything of its own."""
 
     def do_GET(self) -> None:
         self._answer()
@@ -163,7 +165,7 @@ class Counting(http.server.BaseHTTPRequestHandler):
         self.counts[self.path] += 1
         self.keys.setdefault(self.path, set()).add(self.headers.get("idempotency-key") or "")
         self.meanwhile.get(self.path, lambda: None)()
-        body = json.dumps({"ok": True}).encode()
+        body = json.dumps(self.bodies.get(self.path, {"ok": True})).encode()
         self.failing[self.path] -= 1
         self.send_response(503 if self.failing[self.path] >= 0 else 200)
         self.send_header("content-type", "application/json")
@@ -183,6 +185,7 @@ def counting() -> Iterator[tuple[int, type[Counting]]]:
         """One of its own for each server: what is counted belongs to the class."""
 
     Handler.counts, Handler.keys, Handler.meanwhile, Handler.failing = Counter(), {}, {}, Counter()
+    Handler.bodies = {}
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -23,11 +23,18 @@ class Site:
 
     folder: Path
     url: str | None
+    keys: str = ""
+    """What `TUVL_RECORD_KEY` says."""
 
     def host(self, concurrency: int = 5) -> AbstractAsyncContextManager[Host]:
         """Open a host in this process."""
-        settings = load_settings({"TUVL_DATABASE_URL": self.url or ""})
+        settings = load_settings(self.environ)
         return Host.open(ProjectIndex(self.folder), settings, concurrency=concurrency)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The variables that say so."""
+        return {"TUVL_DATABASE_URL": self.url or "", "TUVL_RECORD_KEY": self.keys}
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -61,7 +68,8 @@ def spawn(victims: "subprocess.Popen[str]") -> Iterator[Spawn]:
     pids: list[int] = []
 
     def start(site: Site, *, concurrency: int = 5, kill: str | None = None, start: dict | None = None) -> int:
-        asked = {"cwd": str(site.folder), "url": site.url, "concurrency": concurrency, "kill": kill, "start": start}
+        about = {"cwd": str(site.folder), "environ": site.environ, "concurrency": concurrency}
+        asked = {**about, "kill": kill, "start": start}
         assert victims.stdin
         assert victims.stdout
         victims.stdin.write(json.dumps(asked) + "\n")

@@ -1,8 +1,8 @@
 """Processes that perform the runs of a host, to be killed, stopped or let go of.
 
 A process of this script has everything imported and forks one for each: so they are there in a fraction of a second. It
-reads one JSON line for each, `{"cwd": ..., "url": ..., "concurrency": ..., "kill": "before NAME", "start": {...}}`, and
-answers with its process id.
+reads one JSON line for each, `{"cwd": ..., "environ": ..., "concurrency": ..., "kill": "before NAME", "start": {...}}`,
+and answers with its process id.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ IMPORTED = (tuvl.hosting.performers,)
 
 
 async def _perform(asked: dict) -> None:
-    settings = load_settings({"TUVL_DATABASE_URL": asked["url"] or ""})
+    settings = load_settings(asked["environ"])
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with Host.open(ProjectIndex(Path(asked["cwd"])), settings, concurrency=asked["concurrency"]) as host:

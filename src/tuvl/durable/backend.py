@@ -92,6 +92,8 @@ class DbosRows:
         self._number = taken
         self.seal: Seal | None = None
         """What encrypts them, where anything does."""
+        self.sealed = False
+        """Whether all that is kept of the run is encrypted."""
 
     async def put(self, name: str, row: JsonObject) -> None:
         """Keep a row; raises `EngineError` when it cannot be kept, `Lost` when another process has the run by now."""

@@ -22,10 +22,13 @@ from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, config_of, own
 from tuvl.durable.faults import RecordFailed
 from tuvl.durable.idling import Idling, Resting
 from tuvl.durable.row_table import row_table, rows_of
+from tuvl.durable.rows import PAYLOAD, RESULT
+from tuvl.durable.seal_state import openable
 from tuvl.durable.shared_state import DatabaseFault, SharedState
 from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING
 from tuvl.durable.together import Together
 from tuvl.durable.writer import RowWriter
+from tuvl.sealing import Keys, Unopened, is_sealed
 from tuvl.values import JsonObject
 
 POLL_S = 0.1
@@ -59,16 +62,20 @@ class Standing:
     state: Literal["queued", "waiting", "running", "ended"]
     executor: str | None
     output: JsonObject | None
+    sealed: bool
+    """Whether it was encrypted from its beginning."""
 
 
 class SharedRuns:
     """The runs on one database, as any process may read them and put them on the queue."""
 
-    def __init__(self, engine: sa.Engine, schema: str | None) -> None:
+    def __init__(self, engine: sa.Engine, schema: str | None, keys: Keys | None = None) -> None:
+        """Connect to nothing yet; `keys` encrypt what is kept, and open it."""
+        self.keys = keys or Keys()
         self.engine = engine
         self.schema = schema
         self.idling = Idling()
-        self.state = SharedState(engine, schema, news=self.news)
+        self.state = SharedState(engine, schema, news=self.news, keys=self.keys)
         self.tell: Callable[[], None] | None = None
         """Tells other processes that there is news; where there are none, whatever happens is told here."""
         self._client: DBOSClient | None = None
@@ -108,26 +115,34 @@ class SharedRuns:
             "workflow_id": run_id,
             "app_version": str(config_of("")["application_version"]),
         }
-        self._reached.enqueue(options, payload)
+        self.state.mark(run_id)
+        self._reached.enqueue(options, self.keys.of(run_id).sealed(PAYLOAD, payload))
         self.news()
 
     def find(self, run_id: str, *, output: bool = True) -> Standing | None:
-        """Return where a run is; `None` when there is none."""
+        """Return where a run is; `None` when there is none. Raises `Unopened` for one that takes another key."""
         found = self._reached.list_workflows(workflow_ids=[run_id], load_input=True, load_output=output)
         if not found or found[0].input is None:
             return None
         (one,) = found
+        kept, seal = cast(JsonObject, found[0].input["args"][0]), self.keys.of(run_id)
+        ended = cast(JsonObject | None, one.output)
+        if ended is not None:
+            result = cast(JsonObject, ended["result"])
+            ended = {**ended, "result": seal.opened(RESULT, result, must=is_sealed(kept))}
         return Standing(
-            payload=cast(JsonObject, found[0].input["args"][0]),
+            payload=seal.opened(PAYLOAD, kept),
             state=_state_of(one),
             executor=one.executor_id,
-            output=cast(JsonObject | None, one.output),
+            output=ended,
+            sealed=is_sealed(kept),
         )
 
-    def rows(self, run_id: str) -> dict[str, JsonObject]:
-        """Return what is recorded of a run, in order."""
+    def rows(self, run_id: str, *, sealed: bool) -> dict[str, JsonObject]:
+        """Return what is recorded of a run, in order; of one that is `sealed`, each entry has to be."""
         steps = self._reached.list_workflow_steps(run_id)
-        return {step["function_name"]: cast(JsonObject, step["output"]) for step in steps}
+        rows = {step["function_name"]: cast(JsonObject, step["output"]) for step in steps}
+        return self.keys.of(run_id).opened_rows(rows, must=sealed)
 
     @property
     def _reached(self) -> DBOSClient:
@@ -188,6 +203,9 @@ class Taker:
         )
         # Asked at each look at a queue, to know who takes runs without a version; ours have one.
         state._is_latest_version = _of_no_matter  # type: ignore[method-assign]
+        # A run that takes a key which is not here is left alone.
+        gate = [openable(self._runs.state.tables, state.tables.workflow_status, self._runs.keys)]
+        state._claim_gate = lambda *about: gate  # type: ignore[method-assign]
         self._look_at_queues(instance)
 
     def _look_at_queues(self, instance: DBOS) -> None:
@@ -226,8 +244,38 @@ class Taker:
     async def _perform(self, payload: JsonObject) -> JsonObject:
         run_id = str(DBOS.workflow_id)
         mine = owner()
-        taken, found = await self._rows_of(run_id)
-        return await self._body(run_id, payload, DbosRows(run_id, self._writer, owner=mine, taken=taken), found)
+        taken, kept = await self._rows_of(run_id)
+        rows = DbosRows(run_id, self._writer, owner=mine, taken=taken)
+        try:
+            return await self._opened(run_id, payload, rows, kept)
+        except Unopened as error:
+            _log.error("run %r is laid aside, and nobody takes it: %s", run_id, error)
+            await self._done(run_id, partial(self._runs.state.lay_aside, run_id, owner=mine))
+            raise LeftToOthers from None
+
+    async def _opened(
+        self, run_id: str, payload: JsonObject, rows: DbosRows, kept: Mapping[str, JsonObject]
+    ) -> JsonObject:
+        rows.seal = seal = self._runs.keys.of(run_id)
+        rows.sealed = is_sealed(payload)
+        found = seal.opened_rows(kept, must=rows.sealed)
+        payload = seal.opened(PAYLOAD, payload)
+        if self._runs.keys:
+            await self._done(run_id, partial(self._runs.state.mark, run_id))
+        ended = await self._body(run_id, payload, rows, found)
+        return {**ended, "result": seal.sealed(RESULT, cast(JsonObject, ended["result"]))}
+
+    async def _done(self, run_id: str, work: Callable[[], None]) -> None:
+        """Do work on the database, whenever that can be done."""
+        while not self._closed:
+            try:
+                await asyncio.to_thread(work)
+            except DatabaseFault as error:
+                _log.warning("run %r waits for the database: %s", run_id, type(error).__name__)
+                await asyncio.sleep(READ_AGAIN_S)
+            else:
+                return
+        raise LeftToOthers
 
     async def _rows_of(self, run_id: str) -> tuple[int, dict[str, JsonObject]]:
         """Read what is recorded of a run, whenever that can be read: no fault of the database ends a run."""

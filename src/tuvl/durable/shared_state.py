@@ -14,9 +14,20 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tuvl.dataclass import dataclass
+from tuvl.durable.seal_state import ASIDE, lacking, unmarking
 from tuvl.durable.shared_tables import PARKED, PRIVATE, QUEUE, WAITING, shared_tables
 from tuvl.durable.transactions import FIRST_PAUSE_S, Transactions
+from tuvl.durable.wait_rows import (
+    AbortRow,
+    WaitRow,
+    abort_row,
+    kept_answer,
+    kept_reason,
+    kept_wait,
+    opened_wait,
+    shown_wait,
+)
+from tuvl.sealing import Keys
 from tuvl.values import JsonObject
 
 TABLES_LOCK = 7_281_455
@@ -27,37 +38,6 @@ PENDING, ENQUEUED = "PENDING", "ENQUEUED"
 DatabaseFault = sa.exc.SQLAlchemyError
 """What the database says when it cannot do something, or is not there."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitRow:
-    """What a run waits for; moments are seconds since 1970."""
-
-    run_id: str
-    name: str
-    digest: str
-    workflow: str
-    kind: str
-    step: str
-    message: str
-    tenant: str | None
-    asked: JsonObject
-    document: JsonObject
-    """The result document of the run as it stands."""
-    since: float
-    deadline: float | None
-    answered_by: str | None = None
-    answered_at: float | None = None
-    answer: JsonObject | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbortRow:
-    """Somebody wants a run to stop."""
-
-    reason: str
-    by: str
-
-
 Told = tuple[list[WaitRow], AbortRow | None]
 """What a run has waited for, and whether it is to stop."""
 
@@ -65,8 +45,15 @@ Told = tuple[list[WaitRow], AbortRow | None]
 class SharedState(Transactions):
     """The state of all runs on one database."""
 
-    def __init__(self, engine: sa.Engine, schema: str | None, *, news: Callable[[], None]) -> None:
+    def __init__(
+        self, engine: sa.Engine, schema: str | None, *, news: Callable[[], None], keys: Keys | None = None
+    ) -> None:
+        """Wire it; `news` is called when something was committed that processes may wait for.
+
+        `keys` encrypt what people and runs say.
+        """
         super().__init__(engine, schema, news=news)
+        self.keys = keys or Keys()
         self.tables = tables = shared_tables(schema)
         """The tables that processes share; parts of the state of their own work on them, too."""
         self._metadata = tables.metadata
@@ -148,10 +135,9 @@ class SharedState(Transactions):
         def suspend(connection: sa.Connection) -> bool:
             if not self._lock(connection, wait.run_id):
                 return False
-            values = {**_fields(wait), "answered_by": None, "answered_at": None, "answer": None}
             unanswered = sa.and_(waits.c.run_id == wait.run_id, waits.c.answered_at.is_(None))
             connection.execute(sa.delete(waits).where(unanswered))
-            connection.execute(self.insertion(waits, values))
+            connection.execute(self.insertion(waits, kept_wait(wait, self.keys)))
             asked = sa.select(waits.c.answered_at).where(*self._same(wait))
             answered = connection.execute(asked).scalar_one() is not None
             stopped = self.is_to_stop(connection, wait.run_id)
@@ -170,34 +156,39 @@ class SharedState(Transactions):
     def answer(self, wait: WaitRow, answer: JsonObject, *, by: str, at: float) -> bool:
         """Keep the answer to a wait, once, and let the run go on; `False` when it has one, or it comes too late."""
         waits = self._waits
+        values = {"answer": kept_answer(wait, answer, self.keys), "answered_by": by, "answered_at": at}
 
         def answering(connection: sa.Connection) -> bool:
             self._lock(connection, wait.run_id)
             open_ = (*self._same(wait), waits.c.answered_at.is_(None), self._in_time(at))
-            given = sa.update(waits).where(*open_).values(answer=answer, answered_by=by, answered_at=at)
+            given = sa.update(waits).where(*open_).values(values)
             if connection.execute(given).rowcount != 1:
                 # Unless it is this very answer, and the connection was lost when it was kept.
                 mine = (*self._same(wait), waits.c.answered_by == by, waits.c.answered_at == at)
                 return connection.execute(sa.select(waits.c.name).where(*mine)).first() is not None
+            self._mark(connection, wait.run_id)
             self._wake(connection, wait.run_id)
             return True
 
         return self.in_transaction(answering)
 
-    def waits_of(self, run_id: str) -> list[WaitRow]:
-        """Return everything that a run has waited for, the latest first."""
+    def waits_of(self, run_id: str, *, sealed: bool) -> list[WaitRow]:
+        """Return everything that a run has waited for, the latest first; of one that is `sealed`, all has to be."""
         query = sa.select(self._waits).where(self._waits.c.run_id == run_id).order_by(self._waits.c.since.desc())
-        return self._wait_rows(query)
+        return [opened_wait(row, self.keys, must=sealed) for row in self._wait_rows(query)]
 
     def told(self, run_ids: Sequence[str]) -> dict[str, Told]:
-        """Return for each run everything that it has waited for, the latest first, and whether it is to stop."""
+        """Return for each run everything that it has waited for, the latest first, and whether it is to stop.
+
+        What it has waited for is as it is kept: see `opened_wait`.
+        """
         waits, aborts = self._waits, self._aborts
         waited = sa.select(waits).where(waits.c.run_id.in_(run_ids)).order_by(waits.c.since.desc())
         ordered = sa.select(aborts).where(aborts.c.run_id.in_(run_ids))
 
         def look(connection: sa.Connection) -> tuple[list[WaitRow], dict[str, AbortRow]]:
             rows = [WaitRow(**row._mapping) for row in connection.execute(waited)]
-            orders = {row.run_id: AbortRow(reason=row.reason, by=row.asked_by) for row in connection.execute(ordered)}
+            orders = {row.run_id: self._order(row) for row in connection.execute(ordered)}
             return rows, orders
 
         rows, orders = self.in_transaction(look)
@@ -206,7 +197,7 @@ class SharedState(Transactions):
     def open_waits(self) -> list[WaitRow]:
         """Return what runs wait for, the oldest first."""
         query = sa.select(self._waits).where(self._waits.c.answered_at.is_(None)).order_by(self._waits.c.since)
-        return self._wait_rows(query)
+        return [shown_wait(row, self.keys) for row in self._wait_rows(query)]
 
     def wake_overdue(self, now: float) -> list[str]:
         """Let runs go on whose time for an answer is over; returns which."""
@@ -249,11 +240,12 @@ class SharedState(Transactions):
 
     def abort(self, run_id: str, reason: str, *, by: str, at: float) -> None:
         """Keep that a run is to stop, and have somebody take it up for that when it waits."""
-        values = {"run_id": run_id, "reason": reason, "asked_by": by, "at": at}
+        values = {"run_id": run_id, "reason": kept_reason(run_id, reason, self.keys), "asked_by": by, "at": at}
 
         def order(connection: sa.Connection) -> None:
             self._lock(connection, run_id)
             connection.execute(self.insertion(self._aborts, values))
+            self._mark(connection, run_id)
             self._wake(connection, run_id)
             self.is_news(connection)
 
@@ -264,13 +256,46 @@ class SharedState(Transactions):
         aborts = self._aborts
         query = sa.select(aborts).where(aborts.c.run_id.in_(list(run_ids)))
         found = self.in_transaction(lambda connection: connection.execute(query).all())
-        return {row.run_id: AbortRow(reason=row.reason, by=row.asked_by) for row in found}
+        return {row.run_id: self._order(row) for row in found}
 
     def is_to_stop(self, connection: sa.Connection, run_id: str) -> bool:
         """Tell whether somebody wants a run to stop; nobody can say so before the end of the transaction."""
         self._lock(connection, run_id)
         query = sa.select(self._aborts.c.run_id).where(self._aborts.c.run_id == run_id)
         return connection.execute(query).first() is not None
+
+    def _order(self, row: sa.Row[Any]) -> AbortRow:
+        return abort_row(row.run_id, row.reason, row.asked_by, self.keys)
+
+    # ---- keys ------------------------------------------------------------------------------------------------------
+
+    def mark(self, run_id: str) -> None:
+        """Keep, before something of a run is kept, that it takes the key which encrypts here."""
+        if self.keys:
+            self.in_transaction(lambda connection: self._mark(connection, run_id))
+
+    def lacks_key(self, run_id: str) -> bool:
+        """Tell whether it takes a key which we do not have to go on with a run, or it was laid aside."""
+        query = lacking(self.tables, run_id, self.keys)
+        return self.in_transaction(lambda connection: connection.execute(query).first() is not None)
+
+    def lay_aside(self, run_id: str, *, owner: str) -> None:
+        """Let go of a run that cannot be opened though all its keys are here, so that nobody takes it."""
+
+        def lay(connection: sa.Connection) -> None:
+            connection.execute(self.insertion(self.tables.seals, {"run_id": run_id, "mark": ASIDE}))
+            mine = (self._workflows.c.workflow_uuid == run_id, self._workflows.c.owner_xid == owner)
+            self.move(connection, QUEUE, *mine, self._workflows.c.status == PENDING)
+
+        self.in_transaction(lay)
+
+    def all_opened(self, run_id: str) -> None:
+        """Keep that our keys open all there is of a run, whatever it was marked with."""
+        self.in_transaction(lambda connection: connection.execute(unmarking(self.tables, run_id, self.keys)))
+
+    def _mark(self, connection: sa.Connection, run_id: str) -> None:
+        if self.keys:
+            connection.execute(self.insertion(self.tables.seals, {"run_id": run_id, "mark": self.keys.marks[0]}))
 
     # ---- who has which run -----------------------------------------------------------------------------------------
 
@@ -349,7 +374,3 @@ class SharedState(Transactions):
         if moved and queue not in (WAITING, PARKED):
             self.is_news(connection)
         return moved
-
-
-def _fields(wait: WaitRow) -> dict[str, object]:
-    return {name: getattr(wait, name) for name in WaitRow.__slots__}

@@ -59,21 +59,21 @@ def kept_answer(wait: WaitRow, answer: JsonObject, keys: Keys) -> JsonObject:
     return keys.of(wait.run_id).sealed(_name("answer", wait), answer)
 
 
-def opened_wait(kept: WaitRow, keys: Keys) -> WaitRow:
-    """Return a wait, and its answer, as they were; raises `Unopened`."""
+def opened_wait(kept: WaitRow, keys: Keys, *, must: bool) -> WaitRow:
+    """Return a wait, and its answer, as they were; raises `Unopened`, where they `must` be so also for plain ones."""
     seal = keys.of(kept.run_id)
     words: Mapping[str, Any] = {}
+    opened = seal.opened(_name("wait", kept), kept.document, must=must)
     if is_sealed(kept.document):
-        opened = seal.opened(_name("wait", kept), kept.document)
         words = {name: opened[name] for name in _WORDS}
-    answer = None if kept.answer is None else seal.opened(_name("answer", kept), kept.answer)
+    answer = None if kept.answer is None else seal.opened(_name("answer", kept), kept.answer, must=must)
     return replace(kept, **words, answer=answer)
 
 
 def shown_wait(kept: WaitRow, keys: Keys) -> WaitRow:
     """Return a wait for a list: of one that cannot be opened here, what stands in the clear."""
     try:
-        return opened_wait(kept, keys)
+        return opened_wait(kept, keys, must=False)
     except Unopened:
         return replace(kept, message=HIDDEN, asked={}, document={}, answer=None)
 

@@ -11,7 +11,7 @@ from tuvl.steps.human import refuse_answer, refuse_person
 from tuvl.values import JsonObject, JsonValue, NotJsonError, dump_json, to_json
 
 if TYPE_CHECKING:
-    from tuvl.durable.shared_state import WaitRow
+    from tuvl.durable.wait_rows import WaitRow
 
 OUTCOMES = ("done", "retry", "failed")
 

@@ -49,7 +49,7 @@ from tuvl.values import JsonObject, canonical
 if TYPE_CHECKING:
     from tuvl.durable.line_state import LineState
     from tuvl.durable.queued import SharedRuns, Standing
-    from tuvl.durable.shared_state import WaitRow
+    from tuvl.durable.wait_rows import WaitRow
     from tuvl.hosting.performers import Performer
     from tuvl.hosting.scheduling import Scheduler
 
@@ -236,7 +236,7 @@ class Host:
         """
         standing = await self._standing(run_id)
         if standing.state == "waiting":
-            waits = await _asked(self._state.waits_of, run_id)
+            waits = await _asked(self._state.waits_of, run_id, sealed=standing.sealed)
             return next((wait.document for wait in waits if wait.answered_at is None), None)
         if standing.state != "ended":
             return None
@@ -267,7 +267,12 @@ class Host:
 
         With `waiting`, one that waits is taken up too, and waits again when there is no answer. Raises `NoSuchRun`.
         """
-        await self._standing(run_id)
+        standing = await self._standing(run_id)
+        if await _asked(self._state.lacks_key, run_id):
+            # Which of it cannot be opened, opening it says; where all can, what it was marked with is of no matter.
+            await self.kept(run_id)
+            await _asked(self._state.waits_of, run_id, sealed=standing.sealed)
+            await _asked(self._state.all_opened, run_id)
         await self._performer.open()
         self._runs.idling.wake()
         return await _asked(self._state.take, run_id, self._performer.executor, waiting=waiting)
@@ -275,7 +280,7 @@ class Host:
     async def kept(self, run_id: str) -> tuple[Started, dict[str, JsonObject]]:
         """Return what a run was started with, and what is recorded of it, in order. Raises `NoSuchRun`."""
         standing = await self._standing(run_id)
-        rows = await _asked(self._runs.rows, run_id)
+        rows = await _asked(self._runs.rows, run_id, sealed=standing.sealed)
         return Started.of(standing.payload), record_of(standing.payload, rows)
 
     async def settled(self, run_ids: Sequence[str]) -> set[str]:
@@ -318,7 +323,7 @@ class Host:
         started = Started.of(standing.payload)
         if not _may_see(request.by, started.principal.tenant):
             raise _no_such_run(run_id)
-        waits = await _asked(self._state.waits_of, run_id)
+        waits = await _asked(self._state.waits_of, run_id, sealed=standing.sealed)
         for wait in waits:
             if wait.digest == request.digest:
                 return wait, started
@@ -352,7 +357,7 @@ class Host:
         standing = await self._standing(run_id)
         if not _may_see(by, Started.of(standing.payload).principal.tenant):
             raise _no_such_run(run_id)
-        rows = await _asked(self._runs.rows, run_id)
+        rows = await _asked(self._runs.rows, run_id, sealed=standing.sealed)
         payload = forked(standing.payload, record_of(standing.payload, rows), at, by)
         started = Started.of(payload)
         async with self._workshop.of(last_definition(rows_of_payload(payload), started)) as prepared:

@@ -15,6 +15,7 @@ from tuvl.errors import ConfigError, UsageError
 from tuvl.files import make_own_folder
 from tuvl.project.index import ProjectIndex
 from tuvl.redaction import redact
+from tuvl.sealing import Keys
 from tuvl.settings import Settings
 
 if TYPE_CHECKING:
@@ -46,18 +47,13 @@ async def opened(
     project: ProjectIndex, settings: Settings, executor: str, hears: Callable[[bool], None]
 ) -> AsyncIterator["SharedRuns"]:
     """Have the database, as a process that is known to be alive; `hears` is told when that is in doubt."""
-    if settings.record_keys:
-        # Rather than to keep in plain text what somebody believes to be encrypted.
-        raise ConfigError(
-            "TUVL_RECORD_KEY encrypts the records of runs that have a file of their own; those that share a database "
-            "are kept in plain text, so unset it, and let the database encrypt its disk"
-        )
+    keys = Keys(settings.record_keys)
     if is_shared(settings):
-        async with _on_postgres(project, settings, executor, hears) as runs:
+        async with _on_postgres(project, settings, executor, hears, keys) as runs:
             yield runs
     else:
         with _on_file(project.state_root) as path:
-            async with _connected(_file_runs(path)) as runs:
+            async with _connected(_file_runs(path, keys)) as runs:
                 runs.idling.trust(True)
                 # Nobody else has the file: whoever had runs in it is gone.
                 for gone in await asyncio.to_thread(runs.state.owners):
@@ -86,7 +82,7 @@ def _first_line(error: BaseException) -> str:
 
 @asynccontextmanager
 async def _on_postgres(
-    project: ProjectIndex, settings: Settings, executor: str, hears: Callable[[bool], None]
+    project: ProjectIndex, settings: Settings, executor: str, hears: Callable[[bool], None], keys: Keys
 ) -> AsyncIterator["SharedRuns"]:
     from tuvl.data.location import read_url
     from tuvl.durable.liveness import Liveness
@@ -96,7 +92,7 @@ async def _on_postgres(
     from tuvl.durable.shared_tables import SCHEMA
 
     url = read_url(settings.database_url or "", root=str(project.state_root), where="TUVL_DATABASE_URL")
-    async with _connected(SharedRuns(open_postgres(url), SCHEMA)) as runs:
+    async with _connected(SharedRuns(open_postgres(url), SCHEMA, keys)) as runs:
         notices = Notices(SCHEMA, runs.idling)
         runs.tell = notices.tell
         liveness = Liveness(runs.engine, runs.state, executor, schema=SCHEMA, notices=notices, hears=hears)
@@ -107,11 +103,11 @@ async def _on_postgres(
             await asyncio.to_thread(liveness.stop)
 
 
-def _file_runs(path: Path) -> "SharedRuns":
+def _file_runs(path: Path, keys: Keys) -> "SharedRuns":
     from tuvl.durable.queued import SharedRuns
     from tuvl.durable.sqlite_file import open_sqlite
 
-    return SharedRuns(open_sqlite(str(path)), None)
+    return SharedRuns(open_sqlite(str(path)), None, keys)
 
 
 @contextmanager

@@ -15,8 +15,9 @@ from tuvl.durable.leaving import LeavingJournal
 from tuvl.durable.line_state import LineState
 from tuvl.durable.queued import LeftToOthers
 from tuvl.durable.record import Answer
-from tuvl.durable.shared_state import DatabaseFault, SharedState, WaitRow
+from tuvl.durable.shared_state import DatabaseFault, SharedState
 from tuvl.durable.together import Together
+from tuvl.durable.wait_rows import WaitRow, opened_wait
 from tuvl.engine.result import RunError, RunResult, Usage
 from tuvl.errors import ConfigError, StepError, TuvlError
 from tuvl.events.sink import Sink
@@ -152,7 +153,8 @@ class Taken:
         self, run_id: str, started: Started, rows: DbosRows, payload: JsonObject, own: Mapping[str, JsonObject]
     ) -> RunResult:
         control = self._controls[run_id]
-        waits, order = await self._told.about(run_id)
+        kept, order = await self._told.about(run_id)
+        waits = [opened_wait(wait, self._state.keys, must=rows.sealed) for wait in kept]
         answers = _answers(waits)
         found = record_of(payload, own, answers)
         if waits:

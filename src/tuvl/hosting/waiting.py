@@ -7,7 +7,7 @@ from tuvl.analysis.steps import items
 from tuvl.hosting.requests import WaitingRun, WaitKind
 
 if TYPE_CHECKING:
-    from tuvl.durable.shared_state import WaitRow
+    from tuvl.durable.wait_rows import WaitRow
 
 
 ALSO_REQUESTED_BY = "also_requested_by"

@@ -16,6 +16,7 @@ from tuvl.hosting.requests import Answered, AnswerRefused, AnswerRequest, NoSuch
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.redaction import redact
+from tuvl.sealing import Unopened
 from tuvl.server.elsewhere import LOOK_S, Elsewhere
 from tuvl.server.event_log import EventLog
 from tuvl.server.performed_here import Ended, PerformedHere
@@ -196,6 +197,8 @@ class DurableRuns:
         except NoSuchRun:
             await self._abort_passing(shown, reason, by)
             return
+        except Unopened:
+            raise
         except UsageError as error:
             raise Problem(409, "has-ended", str(error)) from None
         self._begun(run_id)
@@ -250,6 +253,8 @@ class DurableRuns:
             await Elsewhere(self._host, self._registry.access).look([log])
             if not log.last_seq and (over or not await self._has(run_id)):
                 return None
+        except Unopened:
+            raise
         except (TuvlError, Problem):
             return None
         known = self._logs.get(run_id)
@@ -260,6 +265,8 @@ class DurableRuns:
     async def _has(self, run_id: str) -> bool:
         try:
             await self.host.state(run_id)
+        except Unopened:
+            raise
         except UsageError:
             return False
         return True

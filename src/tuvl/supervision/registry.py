@@ -23,6 +23,7 @@ from tuvl.dataclass import dataclass
 from tuvl.errors import TuvlError
 from tuvl.principal import ANY, Principal
 from tuvl.redaction import redact
+from tuvl.sealing import VARIABLE, Unopened
 from tuvl.supervision.runs import Directive, RunInfo
 
 POLL_S = 0.5
@@ -224,10 +225,14 @@ class RunRegistry:
         if self._mirror is not None:
             await self._mirror.show(self.owner, self._own(), ended)
 
-    async def _carry_out(self, number: int, row: DirectiveRow) -> None:
-        run = self._local.get(row.run_id)
+    async def _carry_out(self, number: int, kept: DirectiveRow) -> None:
+        run = self._local.get(kept.run_id)
         if run is None:
             return  # it has just ended; what it was told is void with the next beat
+        row = self._opened(kept)
+        if row is None:
+            await self._refuse(number, kept, f"it was encrypted with a key that the run's process lacks ({VARIABLE})")
+            return
         said = Intervention(action=row.kind, source="operator", by=row.by)
         # In the record of a durable run first: a process that dies after this has told the run.
         if run.control.keep is not None and await run.control.keep(row.id, said, _words(row)):
@@ -247,6 +252,20 @@ class RunRegistry:
             run.control.intervene(said, _words(row))
         if self._mirror is not None:
             await self._mirror.settled(row.id, Settled(outcome="applied", note=note))
+
+    def _opened(self, kept: DirectiveRow) -> DirectiveRow | None:
+        """Return what a run is told; `None` for a steer that cannot be opened: the others do without words."""
+        try:
+            message = self.access.keys.of(kept.run_id).opened_text(_told(kept.id), kept.message)
+        except Unopened:
+            return None if kept.kind == "steer" else replace(kept, message="")
+        return replace(kept, message=message)
+
+    async def _refuse(self, number: int, row: DirectiveRow, note: str) -> None:
+        now = self._clock.now()
+        await self.access.store.control.settle(number, "void", note=note, at=now, audit=None, run_id=row.run_id)
+        if self._mirror is not None:
+            await self._mirror.settled(row.id, Settled(outcome="void", note=note))
 
     # ---- anybody -------------------------------------------------------------------------------------------------
 
@@ -284,7 +303,7 @@ class RunRegistry:
             id=directive.id,
             run_id=run_id,
             kind=directive.kind,
-            message=redact(directive.message),
+            message=self.access.keys.of(run_id).sealed_text(_told(directive.id), redact(directive.message)),
             by=directive.by,
             at=self._clock.now(),
         )
@@ -327,6 +346,11 @@ class RunRegistry:
         if self._mirror is None:
             return []
         return [info for info in await self._mirror.live() if _may_see(reader, info)]
+
+
+def _told(directive_id: str) -> str:
+    """Return the name under which the words of a directive are encrypted."""
+    return f"/told/{directive_id}"
 
 
 def _may_see(reader: Principal, info: RunInfo) -> bool:
