@@ -118,7 +118,7 @@ async def test_another_answer_leads_a_fork_elsewhere_than_the_record(asking):
             run_id = await host.start(StartRequest(workflow="asked", input={"origin": str(port)}, principal=ANN))
             await say(host, run_id, "leave", BOB)
             await ended(host, run_id)
-            with pytest.raises(UsageError, match="no entry of a step 'paid'"):
+            with pytest.raises(UsageError, match="has not come to step 'paid'"):
                 await host.fork(run_id, "paid", DAVE)
             fork = await host.fork(run_id, "other", DAVE)
             await say(host, fork, "pay", BOB)

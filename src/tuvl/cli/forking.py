@@ -1,6 +1,7 @@
 """`tuvl runs fork`: runs a durable run anew from a step on."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,13 +17,14 @@ from tuvl.cli.running import Interrupts, run_to_end
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.control import RunControl
 from tuvl.durable.embedded import EmbeddedRuns
+from tuvl.durable.inherited import has_entry
 from tuvl.durable.record import DurableJournal
 from tuvl.engine.admission import check_start
 from tuvl.engine.result import RunResult
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
-from tuvl.hosting.forking import forked
-from tuvl.hosting.performing import performed
+from tuvl.hosting.forking import forked, visits_anew
+from tuvl.hosting.performing import engine_of, performed
 from tuvl.hosting.started import Started, defined, last_definition
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
@@ -45,10 +47,7 @@ def fork_run(
     settings = load_settings()
     runs = EmbeddedRuns(root)
     in_file = runs.files.exists(run_id) or not has_host(root, settings)
-    payload: JsonObject = {}
-    if in_file:
-        kept = runs.read(run_id)
-        payload = forked(kept.payload, kept.rows, at, by)
+    payload = _forked_in_file(runs, root, run_id, at, by) if in_file else {}
     with stdout_set_aside():
         view = view_for_mode(events, calm=wants_structured_logs(settings))
         control = RunControl(pause_max_s=settings.agent_pause_max_s)
@@ -62,6 +61,24 @@ def fork_run(
             on_host = _on_host(root, settings, run_id, (at, by), control, sinks, view)
             document = run_to_end(on_host, interrupts=interrupts, view=view)
             return hand_over_document(document, view, output=output, interrupted=interrupts.by_ctrl_c)
+
+
+def _forked_in_file(runs: EmbeddedRuns, root: Path, run_id: str, at: str, by: Principal) -> JsonObject:
+    kept = runs.read(run_id)
+    anew = None
+    if not has_entry(kept.payload, kept.rows, at):
+        with stdout_set_aside():
+            anew = asyncio.run(_visits_anew(root, run_id, kept.payload, kept.rows, at))
+    return forked(kept.payload, kept.rows, at, by, anew)
+
+
+async def _visits_anew(
+    root: Path, run_id: str, payload: JsonObject, record: Mapping[str, JsonObject], at: str
+) -> frozenset[str]:
+    started = last_definition(record, Started.of(payload))
+    found = defined(root, started)
+    async with engine_of(found.project, started) as engine:
+        return await visits_anew(engine, engine.plan(found.document), started, run_id, record, at)
 
 
 async def _in_file(

@@ -23,13 +23,14 @@ from tuvl.control import RunControl
 from tuvl.data.run_records import StoreAccess
 from tuvl.data.sealed_words import refuse_encrypted
 from tuvl.dataclass import dataclass
+from tuvl.durable.definitions import DEFINITION
 from tuvl.durable.embedded import EmbeddedRuns, Ended
 from tuvl.durable.record import Answer, DurableJournal, Outcome
 from tuvl.engine.result import EXIT_CODES, RunResult, Status
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
 from tuvl.hosting.performing import performed, rehearse
-from tuvl.hosting.started import DEFINITION, Started, defined, keep_definition, last_definition
+from tuvl.hosting.started import Started, defined, keep_definition, last_definition
 from tuvl.journal import Work
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex

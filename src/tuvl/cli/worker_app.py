@@ -37,7 +37,9 @@ def worker(
 
 def fork(
     run: RunId,
-    at: Annotated[str, typer.Option("--at", metavar="STEP", help="Step that is the first one to be run anew.")],
+    at: Annotated[
+        str, typer.Option("--at", metavar="STEP", help="First step to be run anew: the first visit of it, in a loop.")
+    ],
     principal: Annotated[
         str | None,
         typer.Option(

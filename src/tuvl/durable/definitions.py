@@ -10,6 +10,14 @@ from pathlib import Path
 from tuvl.errors import UsageError
 from tuvl.files import make_own_folder
 
+DEFINITION = "definition"
+"""How the names of entries begin that say which files a run goes on with from there."""
+
+
+def is_definition(name: str) -> bool:
+    """Tell whether an entry says which files a run goes on with; a step may be called so, too, and has parts."""
+    return name.startswith(f"{DEFINITION}#") and "/" not in name
+
 
 def digest_of(files: Mapping[str, bytes]) -> str:
     """Return one digest for files by their paths, as `sha256:…`."""

@@ -4,15 +4,13 @@ What somebody has said to a run was said to that run: one answer is good for one
 follows on record holds when the answer is the same; after another one it does not, and is done as that one says.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import cast
 
+from tuvl.durable.definitions import is_definition
 from tuvl.durable.record import Answer
 from tuvl.durable.told import TOLD
 from tuvl.values import JsonObject, JsonValue
-
-_KEPT = "definition#"
-"""How entries begin that say which files the run has come to: they hold whatever is answered."""
 
 
 def rows_of_payload(payload: JsonObject) -> dict[str, JsonObject]:
@@ -31,7 +29,7 @@ def record_of(
     given = {answer.wait: answer.value for answer in answers}
     again, before, differs = _again(payload), dict[str, JsonObject](), False
     for name, row in _rows(payload).items():
-        if differs and not name.startswith(_KEPT):
+        if differs and not is_definition(name):  # which holds whatever is answered
             continue
         if name not in again:
             before[name] = row
@@ -43,16 +41,18 @@ def record_of(
     return {**before, **own}
 
 
-def inherited(payload: JsonObject, record: Mapping[str, JsonObject], at: str) -> JsonObject | None:
+def inherited(
+    payload: JsonObject, record: Mapping[str, JsonObject], at: str, anew: Collection[str] | None = None
+) -> JsonObject | None:
     """Return what a fork at a step is given to begin with: `rows`, and the names of those that are asked `again`.
 
-    `record` is that of the run which it parts from, and `payload` what that was started with. `None` for a step that
-    has no entry.
+    `record` is that of the run which it parts from, and `payload` what that was started with. `anew` are the visits
+    that are not taken over, as `step#number`, in any order; without them they are known by the first entry of the step,
+    and where that has none, this is `None`.
     """
-    whole = {name: record.get(name, row) for name, row in _rows(payload).items() if name in record or _open(name, row)}
-    before = _before({**whole, **record}, at)
-    if before is None:
+    if anew is None and not has_entry(payload, record, at):
         return None
+    before = _before(_whole(payload, record), {f"{at}#1"} if anew is None else anew)
     again = [name for name, row in before.items() if _open(name, row)]
     gone = {f"{place}end" for name in again for place in _places(name)}
     gone.update(f"{name.rpartition('/')[0]}/asked_at" for name in again)
@@ -61,14 +61,26 @@ def inherited(payload: JsonObject, record: Mapping[str, JsonObject], at: str) ->
     return {"rows": cast(JsonObject, rows), "again": list[JsonValue](again)}
 
 
-def _before(record: Mapping[str, JsonObject], at: str) -> dict[str, JsonObject] | None:
+def has_entry(payload: JsonObject, record: Mapping[str, JsonObject], at: str) -> bool:
+    """Tell whether the first visit of a step has an entry of its own, at which a fork can begin."""
+    return any(name.startswith(f"{at}#1/") for name in _whole(payload, record))
+
+
+def _whole(payload: JsonObject, record: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
+    """Return a record with what was asked again in it and has no answer yet, in order."""
+    given = _rows(payload).items()
+    return {**{name: record.get(name, row) for name, row in given if name in record or _open(name, row)}, **record}
+
+
+def _before(record: Mapping[str, JsonObject], anew: Collection[str]) -> dict[str, JsonObject]:
+    """Return the entries before the first one of these visits."""
     before: dict[str, JsonObject] = {}
     for name, row in record.items():
-        if name.startswith(f"{at}#"):
-            return before
+        if name.partition("/")[0] in anew:
+            break
         if not name.startswith(TOLD):  # what the other run was told from outside, nobody has told this one
             before[name] = row
-    return None
+    return before
 
 
 def _open(name: str, row: JsonObject) -> bool:

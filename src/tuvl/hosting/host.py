@@ -17,12 +17,12 @@ from tuvl.analysis.steps import mapping
 from tuvl.control import RunControl
 from tuvl.data.run_rows import RunRow
 from tuvl.durable.files import RunFiles
-from tuvl.durable.inherited import record_of, rows_of_payload
+from tuvl.durable.inherited import has_entry, record_of, rows_of_payload
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.errors import ConfigError, UsageError
 from tuvl.events.sink import InlineSink, Sink
 from tuvl.hosting.answers import checked, refuse_late, refuse_too_large
-from tuvl.hosting.forking import forked
+from tuvl.hosting.forking import forked, visits_anew
 from tuvl.hosting.opening import executor_id, opened, require_backend
 from tuvl.hosting.requests import (
     Answered,
@@ -352,13 +352,20 @@ class Host:
         """Start a run with the record of another one up to the first visit of a step, and return its id.
 
         It has the input and the definition of that one, and is a run of whoever forks. Raises `NoSuchRun`, and
-        `UsageError` for a step that has no entry or a workflow that the principal may not run.
+        `UsageError` for a step that the run has not come to or a workflow that the principal may not run.
         """
         standing = await self._standing(run_id)
         if not _may_see(by, Started.of(standing.payload).principal.tenant):
             raise _no_such_run(run_id)
         rows = await _asked(self._runs.rows, run_id, sealed=standing.sealed)
-        payload = forked(standing.payload, record_of(standing.payload, rows), at, by)
+        record = record_of(standing.payload, rows)
+        anew = None
+        if not has_entry(standing.payload, record, at):
+            come_to = last_definition(record, Started.of(standing.payload))
+            async with self._workshop.of(come_to) as prepared:
+                check_start(prepared.plan, by)
+                anew = await visits_anew(prepared.engine, prepared.plan, come_to, run_id, record, at)
+        payload = forked(standing.payload, record, at, by, anew)
         started = Started.of(payload)
         async with self._workshop.of(last_definition(rows_of_payload(payload), started)) as prepared:
             plan = prepared.plan

@@ -1,15 +1,18 @@
 """Performs a durable run on its record, or goes through the record alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from tuvl.control import RunControl
+from tuvl.dataclass import dataclass
+from tuvl.durable.definitions import is_definition
 from tuvl.durable.record import DurableJournal
 from tuvl.durable.rehearsal import Divergence, Rehearsal
 from tuvl.engine.result import RunResult
 from tuvl.errors import InputError
 from tuvl.events.sink import Sink
-from tuvl.hosting.started import DEFINITION, Started
+from tuvl.hosting.started import Started
 from tuvl.plan.model import ExecutionPlan
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
@@ -19,15 +22,24 @@ from tuvl.tools.approval import Approvals, AskedLater, StandingAnswer
 from tuvl.values import JsonObject
 
 
-async def rehearse(
-    project: ProjectIndex, document: Document, started: Started, run_id: str, rows: Mapping[str, JsonObject]
-) -> Divergence | None:
-    """Go through a record with a definition, doing nothing; returns where the two first part."""
-    engine = Engine(project, settings=load_settings(), environ=environment(), model_overrides=started.models)
-    journal = Rehearsal({name: row for name, row in rows.items() if not name.startswith(f"{DEFINITION}#")})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsed:
+    """What came of going through a record with a definition."""
+
+    divergence: Divergence | None
+    """Where the two first part."""
+    steps: tuple[str, ...]
+    """The steps of the workflow that the run came to, in order, each as often as it was visited."""
+
+
+async def rehearsed(
+    engine: Engine, plan: ExecutionPlan, started: Started, run_id: str, rows: Mapping[str, JsonObject]
+) -> Rehearsed:
+    """Go through a record with a definition, doing nothing."""
+    journal = Rehearsal({name: row for name, row in rows.items() if not is_definition(name)})
     try:
-        await engine.run(
-            _unhooked(engine.plan(document)),
+        result = await engine.run(
+            _unhooked(plan),
             started.input,
             principal=started.principal,
             run_id=run_id,
@@ -35,10 +47,26 @@ async def rehearse(
             journal=journal,
         )
     except InputError as error:
-        return Divergence(at="input", why=str(error))
+        return Rehearsed(divergence=Divergence(at="input", why=str(error)), steps=())
+    return Rehearsed(divergence=journal.divergence(), steps=tuple(step.id for step in result.steps))
+
+
+@asynccontextmanager
+async def engine_of(project: ProjectIndex, started: Started) -> AsyncIterator[Engine]:
+    """Have an engine that goes through records with the files of a project."""
+    engine = Engine(project, settings=load_settings(), environ=environment(), model_overrides=started.models)
+    try:
+        yield engine
     finally:
         await engine.aclose()
-    return journal.divergence()
+
+
+async def rehearse(
+    project: ProjectIndex, document: Document, started: Started, run_id: str, rows: Mapping[str, JsonObject]
+) -> Divergence | None:
+    """Go through a record with a workflow of a project, doing nothing; returns where the two first part."""
+    async with engine_of(project, started) as engine:
+        return (await rehearsed(engine, engine.plan(document), started, run_id, rows)).divergence
 
 
 def _unhooked(plan: ExecutionPlan) -> ExecutionPlan:

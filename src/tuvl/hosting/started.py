@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from tuvl.dataclass import dataclass
-from tuvl.durable.definitions import Definitions, digest_of
+from tuvl.durable.definitions import Definitions, digest_of, is_definition
 from tuvl.errors import UsageError
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
@@ -120,13 +120,7 @@ def _digest(project: ProjectIndex, document: Document) -> str | None:
         return None
 
 
-DEFINITION = "definition"
-"""Name of the entries that say which definition a run goes on with from there."""
-
-
 def last_definition(rows: Mapping[str, JsonObject], started: Started) -> Started:
-    """Return what a run was started with, with the definition that it has come to."""
-    changes = [row for name, row in rows.items() if name.startswith(f"{DEFINITION}#")]
-    if not changes:
-        return started
-    return replace(started, definition=str(max(changes, key=lambda row: float(cast(float, row["t"])))["value"]))
+    """Return what a run was started with, with the definition that it has come to; `rows` are in order."""
+    changes = [row for name, row in rows.items() if is_definition(name)]
+    return replace(started, definition=str(changes[-1]["value"])) if changes else started
