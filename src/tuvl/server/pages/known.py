@@ -3,6 +3,7 @@
 import asyncio
 
 from tuvl.analysis.scope import Waits
+from tuvl.sealing import Unopened
 from tuvl.server.authentication import Caller
 from tuvl.server.following import Following
 from tuvl.server.pages.bounds import NO_BOUNDS
@@ -60,5 +61,8 @@ class Gathering:
     async def _following(self, run_id: str, row: JsonObject, caller: Caller) -> Following | None:
         services = self._services
         live = services.live.find(run_id, caller.principal)
-        log = live.log if live is not None else await services.durable.followed(run_id, str(row["status"]))
+        try:
+            log = live.log if live is not None else await services.durable.followed(run_id, str(row["status"]))
+        except Unopened:
+            return None  # its events are encrypted, and not for this process
         return None if log is None or log.following.last_seq < 0 else log.following

@@ -104,7 +104,7 @@ def runs_router(services: Services) -> APIRouter:
     @router.get(
         "/runs/{run_id}/events",
         response_model=None,
-        responses={200: {"description": "Events of the run.", "content": _STREAM}, **problems(404)},
+        responses={200: {"description": "Events of the run.", "content": _STREAM}, **problems(404, 409)},
     )
     async def watch_run(
         run_id: RunId,

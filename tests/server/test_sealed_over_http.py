@@ -1,0 +1,93 @@
+"""A server with `TUVL_RECORD_KEY`: all that it serves is as without; one that lacks the key says so of those runs."""
+
+from dataclasses import replace
+
+from tests.server.server_support import QUESTION, events_of, problem, serving, shop
+from tests.server.test_browser_sessions import SAME
+from tests.server.test_durable_over_http import GREETED, settled
+from tuvl.hosting.host import Host
+from tuvl.hosting.requests import StartRequest
+from tuvl.project.index import ProjectIndex
+
+KEY = "Vf0d1m+0cE9xPp1k7u8o9R5yq3s2t1v0w/x4y5z6A7A="
+
+
+def sealed(root):
+    project = shop(root)
+    project.workflow(QUESTION, name="asking")
+    return project, replace(project.settings, record_keys=(KEY,))
+
+
+async def page_of(server, path: str) -> str:
+    """Return a page, as somebody sees it who has signed in."""
+    browser = server.anyone()
+    token = await server.token(id="anna")
+    assert (await browser.post("/login", data={"token": token}, headers=SAME)).status_code == 303
+    page = await browser.get(path)
+    assert page.status_code == 200, (path, page.text)
+    return page.text
+
+
+async def test_with_the_key_runs_are_started_read_followed_answered_and_forked(tmp_path):
+    project, settings = sealed(tmp_path)
+    async with serving(project, settings=settings, durable=True) as server:
+        client = await server.client()
+        detached = await client.post("/api/runs", json={**GREETED, "mode": "detached"})
+        shown = await settled(client, detached.json()["run_id"])
+        assert shown["result"]["context"]["greeting"] == "Hello Ada"
+        asked = (await client.post("/api/runs", json={"workflow": "asking"})).json()["run_id"]
+        (wait,) = (await client.get("/api/waits")).json()["waits"]
+        assert wait["message"].endswith("Refund?")
+        assert "Refund?" in await page_of(server, f"/waiting/{asked}")
+        answer = {"digest": wait["digest"], "value": {"refund": True}}
+        assert (await client.post(f"/api/runs/{asked}/answer", json=answer)).status_code == 200
+        assert (await settled(client, asked))["result"]["context"]["heard"] is True
+        forked = await client.post(f"/api/runs/{asked}/fork", json={"at": "ask"})
+        assert (await settled(client, forked.json()["run_id"]))["status"] == "suspended"
+    async with serving(project, settings=settings, durable=True) as server:
+        client = await server.client()
+        async with client.stream("GET", f"/api/runs/{asked}/events") as stream:
+            types = [event["type"] for event in await events_of(stream)]
+        assert types[0] == "run_started"
+        assert types[-1] == "run_finished"
+        assert "run_resumed" in types
+
+
+async def test_without_the_key_a_server_lists_those_runs_and_says_of_each_that_it_is_encrypted(tmp_path):
+    project, settings = sealed(tmp_path)
+    async with serving(project, settings=settings, durable=True) as server:
+        client = await server.client()
+        waits = (await client.post("/api/runs", json={"workflow": "asking"})).json()["run_id"]
+        ended = (await client.post("/api/runs", json={**GREETED, "durable": True})).json()["run_id"]
+        (wait,) = (await client.get("/api/waits")).json()["waits"]
+    async with Host.open(ProjectIndex(tmp_path), settings, concurrency=0) as host:
+        queued = await host.start(StartRequest(workflow="quick", input={"name": "Ada"}))
+    async with serving(project, durable=True) as server:
+        client = await server.client()
+        runs = {run["run_id"]: run for run in (await client.get("/api/runs")).json()["runs"]}
+        assert {run_id: run["status"] for run_id, run in runs.items()} == {
+            waits: "suspended",
+            ended: "completed",
+            queued: "queued",
+        }
+        assert {run["error"]["type"] for run_id, run in runs.items() if run_id != queued} == {"encrypted"}
+        shown = (await client.get(f"/api/runs/{ended}")).json()
+        assert "TUVL_RECORD_KEY" in shown["error"]["message"]
+        assert "Ada" not in str(shown)
+        (listed,) = (await client.get("/api/waits")).json()["waits"]
+        assert "TUVL_RECORD_KEY" in listed["message"]
+        answer = {"digest": wait["digest"], "value": {"refund": True}}
+        problem(await client.post(f"/api/runs/{waits}/answer", json=answer), 409, "encrypted")
+        problem(await client.post(f"/api/runs/{waits}/abort"), 409, "encrypted")
+        problem(await client.post(f"/api/runs/{ended}/fork", json={"at": "greet"}), 409, "encrypted")
+        async with client.stream("GET", f"/api/runs/{ended}/events") as stream:
+            assert [event["type"] for event in await events_of(stream)] == ["run_finished"]
+        problem(await client.get(f"/api/runs/{queued}/events"), 409, "encrypted")
+        for path in (f"/runs/{waits}", f"/runs/{ended}", f"/runs/{queued}", "/runs", "/waiting", f"/waiting/{waits}"):
+            assert "Ada" not in await page_of(server, path)
+        own = await client.post("/api/runs", json={**GREETED, "durable": True})
+        assert own.json()["context"]["greeting"] == "Hello Ada"
+    async with serving(project, settings=settings, durable=True) as server:
+        client = await server.client()
+        assert (await client.post(f"/api/runs/{waits}/answer", json=answer)).status_code == 200
+        assert (await settled(client, waits))["status"] == "completed"
