@@ -1,9 +1,14 @@
 """Durable runs over HTTP: kept, answered exactly once, aborted while they wait, gone on with by the next process."""
 
 import asyncio
+from zoneinfo import ZoneInfo
 
 from tests.server.server_support import GATED, QUESTION, events_of, problem, serving, shop
 from tests.support.gates import opened, reached
+from tuvl.analysis.cron import parse_cron
+from tuvl.hosting.requests import StartRequest
+from tuvl.hosting.schedules import Schedule
+from tuvl.hosting.scheduling import SCHEDULER
 
 GREETED = {"workflow": "quick", "input": {"name": "Ada"}}
 
@@ -85,6 +90,26 @@ async def test_durable_runs_are_counted_from_their_start_to_their_end(tmp_path):
         assert await counted('tuvl_runs_ended_total{status="completed",workflow="gated"}') == 2
         assert await counted('tuvl_runs_ended_total{status="aborted",workflow="asking"}') == 1
         assert await counted('tuvl_run_seconds_count{workflow="gated"}') == 2
+
+
+async def test_a_run_of_a_schedule_counts_as_started_once_where_it_begins(tmp_path):
+    every = "* * * * *"
+    due = Schedule(
+        workflow="asking", expression=every, timezone="UTC", cron=parse_cron(every), zone=ZoneInfo("UTC"), input={}
+    )
+    async with serving(asking(tmp_path), durable=True) as server:
+        client, host = await server.client(), server.services.durable.host
+        for slot in (60.0, 60.0, 120.0):
+            request = StartRequest(workflow="asking", principal=SCHEDULER, run_id=due.run_id(slot))
+            run_id = await host.start(request)
+            assert (await host.wait(run_id, 30))["status"] == "suspended"
+        for wait in (await client.get("/api/waits")).json()["waits"]:
+            answer = {"digest": wait["digest"], "value": {"refund": True}}
+            await client.post(f"/api/runs/{wait['run_id']}/answer", json=answer)
+            assert (await settled(client, wait["run_id"]))["status"] == "completed"
+        await client.post("/api/runs", json={"workflow": "asking"})
+        lines = (await client.get("/metrics")).text.splitlines()
+        assert 'tuvl_runs_started_total{durable="true",workflow="asking"} 3.0' in lines
 
 
 async def test_a_question_is_listed_answered_once_under_a_race_and_the_run_goes_on(tmp_path):

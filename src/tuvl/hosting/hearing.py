@@ -14,6 +14,7 @@ from tuvl.events.serialize import from_wire, same, to_wire
 from tuvl.events.sink import InlineSink
 from tuvl.events.types import Event, Heartbeat, RunFinished, RunResumed, RunStarted, RunSuspended, TextDelta
 from tuvl.hosting.event_keeping import EventKeeper, KeptRun
+from tuvl.hosting.following import Follower
 from tuvl.values import JsonObject
 
 Status: TypeAlias = Literal["completed", "failed", "aborted", "suspended"]
@@ -23,7 +24,7 @@ class Heard(InlineSink):
     """The events of one run while this process has it."""
 
     def __init__(
-        self, run_id: str, keeper: EventKeeper, follower: InlineSink | None, before: Sequence[JsonObject]
+        self, run_id: str, keeper: EventKeeper, follower: Follower | None, before: Sequence[JsonObject]
     ) -> None:
         """`before` is what was told of the run so far, in whatever process."""
         self._keeper = keeper
@@ -44,7 +45,7 @@ class Heard(InlineSink):
         self._seq = max((event.seq for event in events), default=0)
         if self._follower is not None:
             for event in events:
-                self._follower.accept(gone_on(event))
+                self._follower.before(gone_on(event))
 
     def accept(self, event: Event) -> None:
         """Take an event of the run, as it is performed here."""
@@ -108,7 +109,7 @@ def gone_on(event: Event) -> Event:
 class Hearing:
     """Makes the streams of the runs of one process."""
 
-    def __init__(self, keeper: EventKeeper, follower_for: Callable[[str], InlineSink] | None) -> None:
+    def __init__(self, keeper: EventKeeper, follower_for: Callable[[str], Follower] | None) -> None:
         self._keeper = keeper
         self._follower_for = follower_for
 

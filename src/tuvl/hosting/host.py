@@ -20,8 +20,9 @@ from tuvl.durable.files import RunFiles
 from tuvl.durable.inherited import has_entry, record_of, rows_of_payload
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.errors import ConfigError, UsageError
-from tuvl.events.sink import InlineSink, Sink
+from tuvl.events.sink import Sink
 from tuvl.hosting.answers import checked, refuse_late, refuse_too_large
+from tuvl.hosting.following import Follower
 from tuvl.hosting.forking import forked, visits_anew
 from tuvl.hosting.opening import executor_id, opened, require_backend
 from tuvl.hosting.requests import (
@@ -92,7 +93,7 @@ class Host:
         concurrency: int,
         registry: RunRegistry | None = None,
         sinks_for: Callable[[str], Sequence[Sink]] | None = None,
-        follower_for: Callable[[str], InlineSink] | None = None,
+        follower_for: Callable[[str], Follower] | None = None,
         control_for: Callable[[str], RunControl] | None = None,
         approvals: Approvals | None = None,
     ) -> AsyncIterator["Host"]:

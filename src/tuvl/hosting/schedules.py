@@ -1,6 +1,7 @@
 """The schedules of a project, as its files say it now."""
 
 import json
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +19,14 @@ UTC_NAME = "UTC"
 
 _SHOWN = 24
 """Characters of a workflow's name that the id of a run shows."""
+
+
+_RUN_ID = re.compile(r"at-\d+-[A-Za-z0-9-]*-[0-9a-f]{16}")
+
+
+def is_scheduled(run_id: str) -> bool:
+    """Whether a run was started by a schedule, as its id says."""
+    return _RUN_ID.fullmatch(run_id) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from tuvl.redaction import redact
 from tuvl.sealing import Unopened
 from tuvl.server.elsewhere import LOOK_S, Elsewhere
 from tuvl.server.event_log import EventLog
-from tuvl.server.performed_here import Ended, PerformedHere
+from tuvl.server.performed_here import Ended, PerformedHere, Scheduled
 from tuvl.server.problems import Problem, unknown_run
 from tuvl.server.reading import Reading
 from tuvl.server.words import storable
@@ -85,8 +85,9 @@ class DurableRuns:
         clock: Clock,
         sinks: Callable[[], Sequence[Sink]],
         ended: Ended = lambda workflow, status, seconds: None,
+        scheduled: Scheduled = lambda workflow: None,
     ) -> None:
-        """Wire them; `ended` hears of the runs that end in this process."""
+        """Wire them; `ended` hears of the runs that end here, `scheduled` of those of schedules that begin here."""
         self._project = project
         self._settings = settings
         self._registry = registry
@@ -95,6 +96,7 @@ class DurableRuns:
         self._clock = clock
         self._sinks = sinks
         self._on_end = ended
+        self._on_schedule = scheduled
         self._host: Host | None = None
         self._stack = AsyncExitStack()
         self._elsewhere: Elsewhere | None = None
@@ -133,7 +135,7 @@ class DurableRuns:
                 concurrency=self._concurrency,
                 registry=self._registry,
                 sinks_for=lambda run_id: self._sinks(),
-                follower_for=lambda run_id: PerformedHere(self._begun(run_id), self._on_end),
+                follower_for=lambda run_id: PerformedHere(self._begun(run_id), self._on_end, self._on_schedule),
             )
         )
         self._elsewhere = Elsewhere(self._host, self._registry.access)

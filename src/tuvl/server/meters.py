@@ -31,7 +31,10 @@ class Meters:
             buckets=_REQUEST_BUCKETS,
         )
         self.runs_started = Counter(
-            "tuvl_runs_started", "Runs started, forks included.", ("workflow", "durable"), registry=self.registry
+            "tuvl_runs_started",
+            "Runs started here, forks and those of schedules included.",
+            ("workflow", "durable"),
+            registry=self.registry,
         )
         self.runs_ended = Counter(
             "tuvl_runs_ended", "Runs that ended in this process.", ("workflow", "status"), registry=self.registry

@@ -159,6 +159,7 @@ def make_services(
         clock=clock,
         sinks=sinks,
         ended=meters.ended,
+        scheduled=lambda workflow: meters.runs_started.labels(workflow, "true").inc(),
     )
     streams = Streams(options.clients)
     meters.export(engine.counters)
