@@ -1,7 +1,7 @@
 """`tuvl runs list|show|trace`: reads the store of runs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -36,7 +36,8 @@ class RunsCommand:
         self._reader: Principal = read_principal(principal)
         self._root = str(root)
         settings = load_settings()
-        self._access = StoreAccess(self._root, settings.database_url, settings.record_keys)
+        self._database_url = settings.database_url
+        self._access = StoreAccess(self._root, self._database_url, settings.record_keys)
         self._as_json = as_json
 
     def list(self, asked: RunFilter) -> int:
@@ -68,11 +69,24 @@ class RunsCommand:
 
     def _with_process(self, run: JsonObject) -> JsonObject:
         """Say of a run that has not ended when no process has it."""
-        if run["status"] == "running" and (
-            RunFiles(Path(self._root)).is_lost(str(run["run_id"])) or run["run_id"] in self._silent | self._lost
-        ):
-            return {**run, "process": "gone"}
-        return run
+        return {**run, "process": "gone"} if run["status"] == "running" and self._is_gone(str(run["run_id"])) else run
+
+    def _is_gone(self, run_id: str) -> bool:
+        held = self._held.get(run_id)
+        if held is not None:
+            return not held
+        return RunFiles(Path(self._root)).is_lost(run_id) or run_id in self._silent | self._lost
+
+    @cached_property
+    def _held(self) -> Mapping[str, bool]:
+        """Durable runs that processes share → whether the process that has it lives; known at once."""
+        url = self._database_url
+        if url is None or not url.startswith("postgres"):
+            return {}
+        from tuvl.data.location import read_url
+        from tuvl.durable.holding import held_runs
+
+        return held_runs(read_url(url, root=self._root, where="TUVL_DATABASE_URL"))
 
     def _end_lost(self) -> None:
         """Keep of runs that were lost with their process that they failed; a store may be there to read only."""
