@@ -2,9 +2,11 @@
 
 import hashlib
 from collections.abc import Mapping
+from typing import assert_never
 
 from tuvl.errors import TuvlError
 from tuvl.plan.model import ApiCallPlan, McpPlan, ModelOpPlan, StepPlan
+from tuvl.spec.artifact import RemoteServer, StdioServer
 from tuvl.steps.api_request import asked_for
 from tuvl.templating.render import Template, TemplateTree
 from tuvl.values import JsonObject, JsonValue, canonical
@@ -27,18 +29,38 @@ def _asked(step: StepPlan, values: Mapping[str, JsonValue]) -> JsonObject | None
         case ApiCallPlan() as call:
             return asked_for(call, values)
         case McpPlan() as call:
-            return {"server": call.server.reference, "tool": call.tool, "arguments": call.arguments.render(values)}
+            return {
+                "server": call.server.reference,
+                "at": _where(call.server.spec),
+                "tool": call.tool,
+                "arguments": call.arguments.render(values),
+            }
         case ModelOpPlan() as operation:
             return {
                 "operation": operation.operation,
                 "source": operation.model.source.name,
                 "model": operation.model.name,
+                "table": operation.model.spec.tablename,
                 "id": _rendered(operation.record_id, values),
                 "payload": _rendered(operation.payload, values),
                 "filters": _rendered(operation.filters, values),
+                "include": list[JsonValue](operation.include),
+                "order_by": list[JsonValue](operation.order_by),
+                "limit": operation.limit,
             }
         case _:
             return None
+
+
+def _where(server: StdioServer | RemoteServer) -> JsonValue:
+    """Return what a server is started by, or its address: an artifact of the same version may be edited."""
+    match server:
+        case StdioServer():
+            return [server.command, *server.args]
+        case RemoteServer():
+            return server.url
+        case _:
+            assert_never(server)
 
 
 def _rendered(value: Template | TemplateTree | int | None, values: Mapping[str, JsonValue]) -> JsonValue:
