@@ -55,8 +55,10 @@ def serve(
 ) -> None:
     """Serve the workflows of a project over HTTP, and over gRPC.
 
-    Runs are started, read, watched and controlled under /api, and by the triggers of the workflows. Every path of the
-    API needs a token (`tuvl token create`). SIGTERM ends the server when its runs have ended, or their time is over.
+    Runs are started, read, watched and controlled under /api, and by the triggers of the workflows: by their paths, and
+    with the extra `durable` at the times of their schedules, each time once, however many servers and workers there
+    are. Every path of the API needs a token (`tuvl token create`). SIGTERM ends the server when its runs have ended, or
+    their time is over.
     """
     from tuvl.cli.serve import ServeOptions, serve_command
 

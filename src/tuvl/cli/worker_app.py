@@ -27,8 +27,9 @@ def worker(
     """Perform durable runs of a project, beside other workers on the PostgreSQL of TUVL_DATABASE_URL.
 
     It takes runs that were started with `tuvl run --durable --detach` or by a server, those that somebody has answered,
-    and within seconds those of a process that died. SIGTERM and Ctrl-C leave what goes on to the other workers, after
-    the call that is in flight; said twice, the process ends at once. What it does is said on stderr.
+    and within seconds those of a process that died. It starts what `trigger.schedule` of the workflows makes due, each
+    time once, however many workers there are. SIGTERM and Ctrl-C leave what goes on to the other workers, after the
+    call that is in flight; said twice, the process ends at once. What it does is said on stderr.
     """
     from tuvl.cli.worker import work
 

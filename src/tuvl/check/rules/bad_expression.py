@@ -12,12 +12,12 @@ from tuvl.check.rule import Subject
 
 
 class BadExpression(FaultRule):
-    """A schedule, a dot path, a condition, a URL or a regular expression that cannot be used as such.
+    """A trigger, a dot path, a condition, a URL or a regular expression that cannot be used as such.
 
-    A schedule that never fires and a path that never matches fail in silence; a URL that is relative, or has a space in
-    it, is never called; a condition without its braces is a text, neither true nor
-    false. A regular expression that may take
-    exponential time lets one hostile text stop a run, so only such are taken as can be matched in linear time: no
+    A trigger starts nothing when its schedule never fires, its time zone is not there or no request can have its path,
+    and a dot path that never matches finds nothing: all that in silence. A URL that is relative, or has a space in it,
+    is never called; a condition without its braces is a text, neither true nor false. A regular expression that may
+    take exponential time lets one hostile text stop a run, so only such are taken as can be matched in linear time: no
     look-around, no back-references.
     """
 
@@ -26,7 +26,7 @@ class BadExpression(FaultRule):
     severity = Severity.ERROR
 
     def visit_workflow(self, workflow: WorkflowView, subject: Subject) -> Iterator[Finding]:
-        """Look at the schedule, the dot paths and the URLs."""
+        """Look at the trigger, the dot paths, the conditions and the URLs."""
         yield from self.report(bad_expressions(workflow), subject)
 
     def visit_document(self, subject: Subject) -> Iterator[Finding]:
