@@ -25,7 +25,7 @@ kind: Workflow
 metadata: { name: ask, description: Ask a model. }
 spec:
   steps:
-    - { id: ask, kind: Agent, mode: single, agent: { steering: Speak. } }
+    - { id: ask, kind: Agent, mode: autonomous, agent: { steering: Speak. } }
 """
 
 
@@ -242,8 +242,8 @@ async def test_a_fork_does_not_repeat_what_was_before_the_step_and_does_the_rest
             assert second["usage"] == first["usage"], "what was spent before the step counts for the fork, too"
             again = await host.fork(fork, "inner", OPERATOR)
             assert (await host.wait(again, 20) or {})["status"] == "completed"
-            with pytest.raises(UsageError, match="no entry of a step 'begin'"):
-                await host.fork(run_id, "begin", OPERATOR)
+            with pytest.raises(UsageError, match="has no step 'nowhere'"):
+                await host.fork(run_id, "nowhere", OPERATOR)
     counts = counted.counts
     assert (counts["/x/keyed"], counts["/x/plain"], counts["/x/pay1"]) == (1, 1, 1)
     assert (counts["/x/post7"], counts["/x/deep"]) == (2, 3)

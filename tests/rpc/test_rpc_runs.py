@@ -199,6 +199,9 @@ WRONG = [
     ("Answer", pb.AnswerRequest(run_id="r"), StatusCode.INVALID_ARGUMENT, "request-refused"),
     ("Answer", pb.AnswerRequest(run_id="r", digest="d", value_json="1"), StatusCode.INVALID_ARGUMENT, None),
     ("Abort", pb.AbortRequest(run_id="nobody"), StatusCode.NOT_FOUND, "unknown-run"),
+    ("Fork", pb.ForkRequest(run_id="nobody", at="x"), StatusCode.NOT_FOUND, "unknown-run"),
+    ("Fork", pb.ForkRequest(run_id="nobody"), StatusCode.INVALID_ARGUMENT, "request-refused"),
+    ("Trace", pb.TraceRequest(run_id="nobody"), StatusCode.NOT_FOUND, "unknown-run"),
     ("Control", pb.ControlRequest(run_id="r"), StatusCode.INVALID_ARGUMENT, "request-refused"),
     ("Control", pb.ControlRequest(run_id="r", action=99), StatusCode.INVALID_ARGUMENT, "request-refused"),
 ]
@@ -293,6 +296,51 @@ async def test_what_waits_for_a_person_is_listed_answered_once_and_aborted(tmp_p
                 pass
         async with refused(StatusCode.FAILED_PRECONDITION, "has-ended"):
             await client.Abort(pb.AbortRequest(run_id=other.run_id))
+
+
+async def test_a_durable_run_is_forked_with_the_rights_that_a_start_needs(tmp_path):
+    project = shop(tmp_path)
+    project.workflow(QUESTION, name="asks", meta={"required_scope": "refunds"})
+    async with calling(project, durable=True) as rpc:
+        anna = await rpc.client("runs:start", "runs:read", "runs:control", "refunds", id="anna")
+        run = await anna.Start(start("asks", ""))
+        (wait,) = (await anna.ListWaits(pb.ListWaitsRequest())).waits
+        await anna.Answer(pb.AnswerRequest(run_id=run.run_id, digest=wait.digest, value_json='{"refund": true}'))
+        assert (await ended(anna, run.run_id)).status == "completed"
+        fork = pb.ForkRequest(run_id=run.run_id, at="ask")
+        for scopes, kind in ((("runs:control",), "scope-missing"), (("runs:control", "runs:start"), "right-missing")):
+            async with refused(StatusCode.PERMISSION_DENIED, kind):
+                await (await rpc.client("runs:read", *scopes, id="bob")).Fork(fork)
+        forked = await anna.Fork(fork)
+        assert (forked.run_id != run.run_id, forked.workflow) == (True, "asks")
+        assert (await ended(anna, forked.run_id)).status == "suspended"
+
+
+async def test_a_trace_is_for_those_who_may_observe_and_is_that_of_http(tmp_path):
+    project = shop(tmp_path)
+    project.model("Hello.", name="m")
+    project.workflow(
+        """
+        - id: greet
+          kind: Agent
+          mode: autonomous
+          agent: {model: m, steering: Greet., audit: true, tools: [{ref: look, description: Looks.}]}
+          routes: {max_iterations: END, aborted: END}
+        - {id: look, kind: Functional, runner: set, values: {found: 1}}
+        """,
+        name="audited",
+    )
+    async with calling(project) as rpc:
+        client = await rpc.client()
+        run = await client.Start(start("audited", "{}"))
+        assert run.status == "completed"
+        traced = await client.Trace(pb.TraceRequest(run_id=run.run_id, step="greet"))
+        http = await rpc.server.client()
+        over_http = (await http.get(f"/api/runs/{run.run_id}/trace")).json()["entries"]
+        assert [json.loads(entry) for entry in traced.entries_json] == over_http != []
+        assert not (await client.Trace(pb.TraceRequest(run_id=run.run_id, step="nobody"))).entries_json
+        async with refused(StatusCode.PERMISSION_DENIED, "scope-missing"):
+            await (await rpc.client("runs:read")).Trace(pb.TraceRequest(run_id=run.run_id))
 
 
 async def test_health_follows_readiness_and_needs_no_token(tmp_path):

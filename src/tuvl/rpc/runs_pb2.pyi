@@ -164,6 +164,30 @@ class AbortResponse(_message.Message):
     run_id: str
     def __init__(self, run_id: _Optional[str] = ...) -> None: ...
 
+class ForkRequest(_message.Message):
+    __slots__ = ("run_id", "at")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    at: str
+    def __init__(self, run_id: _Optional[str] = ..., at: _Optional[str] = ...) -> None: ...
+
+class TraceRequest(_message.Message):
+    __slots__ = ("run_id", "step", "tool")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    TOOL_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    step: str
+    tool: str
+    def __init__(self, run_id: _Optional[str] = ..., step: _Optional[str] = ..., tool: _Optional[str] = ...) -> None: ...
+
+class TraceResponse(_message.Message):
+    __slots__ = ("entries_json",)
+    ENTRIES_JSON_FIELD_NUMBER: _ClassVar[int]
+    entries_json: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, entries_json: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class ControlRequest(_message.Message):
     __slots__ = ("run_id", "action", "message")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]

@@ -5,16 +5,18 @@ from collections.abc import Mapping
 import grpc
 
 from tuvl.control import ControlAction
+from tuvl.data.run_rows import TraceFilter
 from tuvl.hosting.requests import AnswerRequest
 from tuvl.rpc import runs_pb2 as pb
 from tuvl.rpc.door import Door, Handler, Outlet
-from tuvl.rpc.messages import object_of, run_of
+from tuvl.rpc.messages import begun_of, object_of, run_of
 from tuvl.rpc.starting import Starting, follow
 from tuvl.server.attending import watching
 from tuvl.server.authentication import Caller
+from tuvl.server.forks import fork_for
 from tuvl.server.obstacles import told_of
 from tuvl.server.problems import Problem
-from tuvl.server.routes.forms import Answer, Instruction, RunsAsked, checked
+from tuvl.server.routes.forms import Answer, Fork, Instruction, RunsAsked, checked
 from tuvl.server.services import Services
 from tuvl.values import dump_json
 
@@ -41,6 +43,8 @@ def runs_handlers(services: Services) -> dict[str, Handler]:
         "ListWaits": door.unary("ListWaits", "runs:read", pb.ListWaitsRequest, runs.list_waits),
         "Answer": door.unary("Answer", "runs:control", pb.AnswerRequest, runs.answer),
         "Abort": door.unary("Abort", "runs:control", pb.AbortRequest, runs.abort),
+        "Fork": door.unary("Fork", "runs:control", pb.ForkRequest, runs.fork),
+        "Trace": door.unary("Trace", "runs:read", pb.TraceRequest, runs.trace),
         "Control": door.unary("Control", "agent:control", pb.ControlRequest, runs.control),
     }
 
@@ -90,6 +94,17 @@ class _Runs:
         form = checked(Instruction, {"message": asked.reason})
         await self._services.durable.abort(_id(asked.run_id), form.message, caller.principal)
         return pb.AbortResponse(run_id=asked.run_id)
+
+    async def fork(self, asked: pb.ForkRequest, caller: Caller) -> pb.StartResponse:
+        form = checked(Fork, {"at": asked.at})
+        forked = await fork_for(self._services, _id(asked.run_id), form.at, caller)
+        return begun_of(await self._services.reading.run(forked, caller.principal))
+
+    async def trace(self, asked: pb.TraceRequest, caller: Caller) -> pb.TraceResponse:
+        caller.must_have("agent:observe")
+        wanted = TraceFilter(step=asked.step or None, tool=asked.tool or None)
+        entries = await self._services.reading.trace(_id(asked.run_id), wanted, caller.principal)
+        return pb.TraceResponse(entries_json=[dump_json(entry) for entry in entries])
 
     async def control(self, asked: pb.ControlRequest, caller: Caller) -> pb.ControlResponse:
         action = _ACTIONS.get(asked.action)

@@ -7,13 +7,13 @@ from starlette.responses import JSONResponse, Response
 
 from tuvl.hosting.requests import AnswerRequest
 from tuvl.server.authentication import Caller
+from tuvl.server.forks import fork_for
 from tuvl.server.obstacles import told_of
 from tuvl.server.problems import JsonRoute
 from tuvl.server.routes.answers import accepted
 from tuvl.server.routes.callers import caller_with
 from tuvl.server.routes.forms import Accepted, Answer, AnswerTaken, Fork, Instruction, Waits, problems
 from tuvl.server.services import Services
-from tuvl.server.starting import check_rights
 
 RunId = Annotated[str, Path(max_length=200, description="Id of the run.")]
 
@@ -48,13 +48,6 @@ def waits_router(services: Services) -> APIRouter:
     @router.post("/runs/{run_id}/fork", status_code=202, responses=problems(404, 409), response_model=Accepted)
     async def fork_run(run_id: RunId, body: Fork, caller: Annotated[Caller, Depends(operator)]) -> Response:
         """Start a run with the record of a durable one up to a step: also needs the scope `runs:start`."""
-        caller.must_have("runs:start")
-        shown = await services.reading.run(run_id, caller.principal)
-        offered = services.catalogue.workflows.get(str(shown["workflow"]))
-        if offered is not None:
-            check_rights(offered, caller.principal)
-        forked = await services.durable.fork(run_id, body.at, caller.principal)
-        services.meters.runs_started.labels(str(shown["workflow"]), "true").inc()
-        return await accepted(services, forked, caller.principal)
+        return await accepted(services, await fork_for(services, run_id, body.at, caller), caller.principal)
 
     return router
