@@ -6,6 +6,12 @@ from tests.durable.durable_project import counting
 from tests.durable.processes import processes
 from tests.durable.test_crash_matrix import run_of
 from tests.durable.test_kills import begun, http, project
+from tests.durable.test_record import Rows
+from tests.engine.run_support import Project
+from tuvl.durable.record import DurableJournal
+from tuvl.hosting.performing import rehearsed
+from tuvl.hosting.started import Started
+from tuvl.principal import Principal
 
 KEYED = ', idempotency_key: "OLD"'
 
@@ -103,3 +109,57 @@ def test_a_read_that_would_ask_another_address_is_told_too(tmp_path, run, server
     edit(tmp_path, "/rest", "/other")
     other = run.tuvl("replay", run_of(tmp_path), "--against", "w", cwd=tmp_path)
     assert other.document["divergence"]["at"] == "rest#1/end"
+
+
+def test_of_several_newer_files_the_last_ones_count(tmp_path, run, server):
+    port, counted = server
+    project(tmp_path, "  steps:\n" + http("pay", "pay") + http("rest", "rest", method="GET") + http("more", "more"))
+    begun(tmp_path, run, port, "before rest#1/end")
+    for old, new in (("more", "a"), ("a", "b"), ("b", "c")):
+        edit(tmp_path, f"/{old}", f"/{new}")
+        ended = run.tuvl(
+            "resume",
+            run_of(tmp_path),
+            "--on-new-definition",
+            cwd=tmp_path,
+            kill="before rest#1/end" if new != "c" else None,
+        )
+        assert ended.code == (0 if new == "c" else -9), ended.err
+    assert dict(counted.counts) == {"/pay": 1, "/rest": 4, "/c": 1}
+
+
+def test_a_step_may_be_called_as_the_entries_that_name_the_files(tmp_path, run, server):
+    port, counted = server
+    project(tmp_path, "  steps:\n" + http("definition", "pay") + http("rest", "rest", method="GET"))
+    begun(tmp_path, run, port, "before rest#1/end")
+    edit(tmp_path, "/rest", "/other")
+    replayed = run.tuvl("replay", run_of(tmp_path), cwd=tmp_path)
+    assert (replayed.code, replayed.document["divergence"]) == (0, None)
+    done = run.tuvl("resume", run_of(tmp_path), "--on-new-definition", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert dict(counted.counts) == {"/pay": 1, "/rest": 1, "/other": 1}
+
+
+async def test_a_record_is_gone_through_whole_however_much_of_its_time_the_run_had_taken(tmp_path):
+    steps = (
+        "- { id: first, kind: Functional, runner: wait, seconds: 0.001 }\n- { id: last, kind: Response, source: n }\n"
+    )
+    flow, rows = Project(tmp_path, steps, limits={"timeout_s": 5}), Rows()
+    engine = flow.engine()
+    try:
+        await engine.run(flow.plan(), {"n": 1}, journal=DurableJournal(rows, {}), run_id="r1")
+        assert "first#1/end" in rows.kept
+        rows.kept["first#1/end"]["t"] = 5.0
+        begun = Started(
+            workflow="flow",
+            definition="",
+            input={"n": 1},
+            models={},
+            principal=Principal(),
+            timeout_s=None,
+            trace=False,
+        )
+        found = await rehearsed(engine, flow.plan(), begun, "r1", rows.kept)
+    finally:
+        await engine.aclose()
+    assert (found.divergence, found.steps) == (None, ("first", "last"))

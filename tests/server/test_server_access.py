@@ -29,6 +29,7 @@ OURS = [
     ("POST", "/api/runs/x/answer"),
     ("POST", "/api/runs/x/abort"),
     ("POST", "/api/runs/x/fork"),
+    ("POST", "/api/runs/x/renew"),
     ("GET", "/api/waits"),
     ("GET", "/api/workflows"),
     ("GET", "/api/agents"),
@@ -83,7 +84,7 @@ async def test_each_path_asks_for_its_scope(tmp_path):
     needed = {
         "runs:start": [("POST", "/api/runs"), ("POST", "/api/greet")],
         "runs:read": [("GET", "/api/runs"), ("GET", "/api/workflows"), ("GET", "/api/waits"), ("GET", "/metrics")],
-        "runs:control": [("POST", "/api/runs/x/answer"), ("POST", "/api/runs/x/abort"), ("POST", "/api/runs/x/fork")],
+        "runs:control": [("POST", f"/api/runs/x/{deed}") for deed in ("answer", "abort", "fork", "renew")],
         "agent:observe": [("GET", "/api/agents"), ("GET", "/api/agents/x")],
         "agent:control": [("POST", "/api/agents/x/pause"), ("POST", "/api/agents/x/abort")],
     }

@@ -100,10 +100,14 @@ def resume_run(options: ResumeOptions) -> int:
 
 
 def _resume_hosted(options: ResumeOptions, root: Path, settings: Settings) -> int:
-    if options.on_new_definition:
-        raise UsageError("--on-new-definition is for runs in a file of their own; see `tuvl runs fork`")
     by = getpass.getuser() if options.principal is None else read_principal(options.principal).id
-    asked = GoingOn(run=options.run, said=_said_to(options), cancel=options.cancel, by=by)
+    asked = GoingOn(
+        run=options.run,
+        said=_said_to(options),
+        cancel=options.cancel,
+        by=by,
+        on_new_definition=options.on_new_definition,
+    )
     with stdout_set_aside():
         view = view_for_mode(options.events, calm=wants_structured_logs(settings))
         control = RunControl(pause_max_s=settings.agent_pause_max_s)

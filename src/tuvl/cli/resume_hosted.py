@@ -1,6 +1,6 @@
 """`tuvl resume`, `tuvl approve` and `tuvl runs cancel` for runs on the database of a host."""
 
-from tuvl.cli.hosted import hosted, performed_here, waiting_run
+from tuvl.cli.hosted import OPERATOR, hosted, performed_here, waiting_run
 from tuvl.cli.live import View
 from tuvl.control import RunControl
 from tuvl.dataclass import dataclass
@@ -34,6 +34,8 @@ class GoingOn:
     cancel: str | None
     by: str
     """Who stops it."""
+    on_new_definition: bool
+    """Whether it goes on with the files as they are now."""
 
 
 async def go_on_hosted(
@@ -48,6 +50,8 @@ async def go_on_hosted(
     """Go on with a run, here or wherever it goes on; returns its document."""
     async with hosted(project, settings, control=control, sinks=sinks) as host:
         state = await host.state(asked.run)
+        if asked.on_new_definition and state != "ended" and not await host.renew(asked.run, OPERATOR):
+            view.say("the files are those that the run goes on with already", mark="now")
         if asked.said is not None:
             await _answer(host, asked.run, asked.said)
         elif asked.cancel is not None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 from uuid import uuid4
 
 from tuvl.analysis.steps import mapping
@@ -19,12 +19,14 @@ from tuvl.data.run_rows import RunRow
 from tuvl.durable.files import RunFiles
 from tuvl.durable.inherited import has_entry, record_of, rows_of_payload
 from tuvl.engine.admission import check_start, initial_context
-from tuvl.errors import ConfigError, UsageError
+from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
 from tuvl.hosting.answers import checked, refuse_late, refuse_too_large
+from tuvl.hosting.asking import asked as _asked
 from tuvl.hosting.following import Follower
 from tuvl.hosting.forking import forked, visits_anew
 from tuvl.hosting.opening import executor_id, opened, require_backend
+from tuvl.hosting.renewing import renew
 from tuvl.hosting.requests import (
     Answered,
     AnswerRefused,
@@ -53,10 +55,6 @@ if TYPE_CHECKING:
     from tuvl.durable.wait_rows import WaitRow
     from tuvl.hosting.performers import Performer
     from tuvl.hosting.scheduling import Scheduler
-
-
-Given = ParamSpec("Given")
-Told = TypeVar("Told")
 
 
 class Host:
@@ -308,7 +306,8 @@ class Host:
         wait, started = await self._asked(run_id, request)
         refuse_late(wait)
         value = checked(wait.kind, wait.asked, request.value, request.by, started.also_requested_by)
-        async with self._workshop.of(started) as prepared:
+        _, record = await self.kept(run_id)
+        async with self._workshop.of(last_definition(record, started)) as prepared:
             most = prepared.plan.limits.max_context_bytes
         refuse_too_large(value, mapping(wait.document.get("context")), most)
         await self._registry.access.store.requeue(run_id, was="suspended")
@@ -375,6 +374,17 @@ class Host:
         await self._accept(new, started, payload, plan, here=here)
         return new
 
+    async def renew(self, run_id: str, by: Principal) -> bool:
+        """Have a run go on with the files as they are now, in whichever process takes it; `False` where it does so.
+
+        That is so for one that nobody performs, and whose record those files would have come to. Raises `NoSuchRun`,
+        and what `tuvl.hosting.renewing.renew` raises.
+        """
+        standing = await self._standing(run_id)
+        if not _may_see(by, Started.of(standing.payload).principal.tenant):
+            raise _no_such_run(run_id)
+        return await renew(self._runs, self._workshop, run_id, standing, store=self._registry.access.store)
+
     async def drain(self, timeout_s: float) -> int:
         """Take no new runs, and leave those that go on here to others, each after what it is doing just now.
 
@@ -405,16 +415,6 @@ class Host:
         if standing is None:
             raise _no_such_run(run_id)
         return standing
-
-
-async def _asked(question: Callable[Given, Told], *args: Given.args, **named: Given.kwargs) -> Told:
-    """Ask the database, in a thread; raises `ConfigError` where it does not answer."""
-    from tuvl.durable.shared_state import DatabaseFault  # it imports SQLAlchemy
-
-    try:
-        return await asyncio.to_thread(question, *args, **named)
-    except DatabaseFault as error:
-        raise ConfigError(f"the database of durable runs does not answer: {type(error).__name__}") from error
 
 
 def _without_result(run_id: str, standing: "Standing") -> JsonObject:

@@ -108,5 +108,13 @@ class AnswerRefused(UsageError):
         self.refusal: Refusal = refusal
 
 
+class NotRenewed(UsageError):
+    """A run does not go on with the files as they are now; `refusal` says why in a word, the message to a person."""
+
+    def __init__(self, message: str, refusal: Literal["performed", "ended", "gone_on", "parts"]) -> None:
+        super().__init__(message)
+        self.refusal = refusal
+
+
 class NoSuchRun(UsageError):
     """There is no run of that id which the caller may see."""

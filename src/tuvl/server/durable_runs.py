@@ -12,7 +12,15 @@ from tuvl.errors import TuvlError, UsageError
 from tuvl.events.sink import Sink
 from tuvl.hosting.host import Host
 from tuvl.hosting.opening import require_backend
-from tuvl.hosting.requests import Answered, AnswerRefused, AnswerRequest, NoSuchRun, StartRequest, WaitingRun
+from tuvl.hosting.requests import (
+    Answered,
+    AnswerRefused,
+    AnswerRequest,
+    NoSuchRun,
+    NotRenewed,
+    StartRequest,
+    WaitingRun,
+)
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.redaction import redact
@@ -35,6 +43,12 @@ REMEMBERED = 400
 """Runs whose events can still be read."""
 
 _REFUSED = {"not_allowed": 403, "invalid": 422}
+_NOT_RENEWED = {
+    "performed": "being-performed",
+    "ended": "has-ended",
+    "gone_on": "gone-on",
+    "parts": "parts-from-record",
+}
 
 _log = logging.getLogger("tuvl.server")
 
@@ -224,6 +238,21 @@ class DurableRuns:
             raise Problem(
                 409, "not-durable", f"run {run_id!r} is not durable: it has no record to begin from"
             ) from None
+
+    async def renew(self, run_id: str, by: Principal) -> None:
+        """Have a run that nobody performs go on with the files as they are now; raises `Problem`."""
+        await self._reading.run(run_id, by)
+        try:
+            await self.host.renew(run_id, by)
+        except MayNotStart as error:
+            raise Problem(403, "right-missing", str(error)) from None
+        except NoSuchRun:
+            raise Problem(
+                409, "not-durable", f"run {run_id!r} is not durable: it has no record to go on from"
+            ) from None
+        except NotRenewed as refused:
+            raise Problem(409, _NOT_RENEWED[refused.refusal], str(refused)) from None
+        self._begun(run_id)
 
     def abort_soon(self, run_id: str, reason: str, *, by: str) -> None:
         """Have a run end; a failure is logged, since nobody waits for it."""

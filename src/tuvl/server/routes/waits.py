@@ -1,4 +1,4 @@
-"""`/api/waits`, and what is done to durable runs from outside: answered, aborted, forked."""
+"""`/api/waits`, and what is done to durable runs from outside: answered, aborted, forked, given newer files."""
 
 from typing import Annotated
 
@@ -49,5 +49,14 @@ def waits_router(services: Services) -> APIRouter:
     async def fork_run(run_id: RunId, body: Fork, caller: Annotated[Caller, Depends(operator)]) -> Response:
         """Start a run with the record of a durable one up to a step: also needs the scope `runs:start`."""
         return await accepted(services, await fork_for(services, run_id, body.at, caller), caller.principal)
+
+    @router.post("/runs/{run_id}/renew", status_code=202, responses=problems(404, 409), response_model=Accepted)
+    async def renew_run(run_id: RunId, caller: Annotated[Caller, Depends(operator)]) -> Response:
+        """Have a durable run that waits go on with the files as they are now, if it would have come to the same.
+
+        What it waits for it is asked anew. A run that is being performed goes on with the files it has.
+        """
+        await services.durable.renew(run_id, caller.principal)
+        return await accepted(services, run_id, caller.principal)
 
     return router
