@@ -8,9 +8,13 @@ from typing import Literal, cast, get_args
 
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
+from tuvl.wording import duration_s
 
 DATABASE_SCHEMES = ("sqlite", "sqlite+aiosqlite", "postgres", "postgresql", "postgresql+asyncpg")
 """How the URL of a database begins."""
+
+SHORTEST_KEPT_S = 86_400.0
+"""How long every run that has ended is kept: a key, or a slot of a schedule, leads to it and starts no new one."""
 
 LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -55,6 +59,8 @@ class Settings:
     """Whose tokens the server takes besides its own; `None` is nobody's."""
     record_keys: tuple[str, ...] = field(default=(), repr=False)
     """Keys of durable records: the first one encrypts, each of them opens; without any, records are in plain text."""
+    runs_kept_s: float | None = None
+    """How long servers and workers keep runs that have ended; `None` is for ever."""
     server_secret: str | None = field(default=None, repr=False)
     """What the sessions of browsers are signed with; without it, each process of the server has a secret of its own."""
 
@@ -74,6 +80,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         otlp_endpoint=_otlp_endpoint(source),
         jwt=_jwt(source),
         record_keys=tuple(filter(None, (key.strip() for key in source.get("TUVL_RECORD_KEY", "").split(",")))),
+        runs_kept_s=_runs_kept(source),
         server_secret=_server_secret(source),
     )
 
@@ -94,6 +101,19 @@ def _seconds(source: Mapping[str, str], name: str, default: float) -> float:
     if not 0 < value < float("inf"):
         raise ConfigError(f"{name}={text!r} is not a positive number of seconds; unset it or set e.g. {name}=300")
     return value
+
+
+def _runs_kept(source: Mapping[str, str]) -> float | None:
+    name = "TUVL_RUNS_KEPT_FOR"
+    text = source.get(name, "").strip()
+    if not text:
+        return None
+    found = duration_s(text)
+    if found is None or found < SHORTEST_KEPT_S:
+        raise ConfigError(
+            f"{name}={text!r} is not how long runs are kept, a day at least; unset it or set e.g. {name}=30d"
+        )
+    return found
 
 
 def _database_url(source: Mapping[str, str]) -> str | None:

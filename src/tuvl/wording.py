@@ -1,4 +1,9 @@
-"""How durations, money and counts are worded for people; imports nothing."""
+"""How durations, money and counts are worded for people, and how people word durations; imports none of ours."""
+
+import re
+
+_UNITS = {"m": 60, "h": 3600, "d": 86_400}
+_LASTS = re.compile(r"([1-9]\d{0,6})([mhd])")
 
 
 def seconds(value: float) -> str:
@@ -10,6 +15,12 @@ def seconds(value: float) -> str:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
     return f"{minutes} min {rest:02d} s"
+
+
+def duration_s(text: str) -> float | None:
+    """Read `45m`, `12h` or `30d`; returns seconds, and `None` for anything else."""
+    found = _LASTS.fullmatch(text)
+    return None if found is None else float(int(found[1]) * _UNITS[found[2]])
 
 
 def cost(usd: float | None) -> str:

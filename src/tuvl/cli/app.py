@@ -34,6 +34,7 @@ from tuvl.cli.resume_app import APPROVE_EXAMPLES, CANCEL_EXAMPLE, REPLAY_EXAMPLE
 from tuvl.cli.resume_app import EXAMPLES as RESUME_EXAMPLES
 from tuvl.cli.runs_app import runs
 from tuvl.cli.runs_control_app import add_to
+from tuvl.cli.runs_prune_app import PRUNE_EXAMPLES, prune
 from tuvl.cli.serve_app import EXAMPLES as SERVE_EXAMPLES
 from tuvl.cli.serve_app import serve
 from tuvl.cli.ship_app import EXAMPLES as SHIP_EXAMPLES
@@ -421,6 +422,7 @@ app.command(name="lock", epilog=_block("Examples:", *LOCK_EXAMPLES))(lock)
 app.command(name="approve", epilog=_block("Examples:", *APPROVE_EXAMPLES))(approve)
 runs.command(name="cancel", epilog=CANCEL_EXAMPLE)(cancel)
 runs.command(name="fork", epilog=FORK_EXAMPLE)(fork)
+runs.command(name="prune", epilog=PRUNE_EXAMPLES)(prune)
 app.command(name="worker", epilog=_block("Examples:", *WORKER_EXAMPLES))(worker)
 app.command(name="resume", epilog=_block("Examples:", *RESUME_EXAMPLES))(resume)
 app.command(name="replay", epilog=_block("Examples:", *REPLAY_EXAMPLES))(replay)

@@ -1,7 +1,6 @@
 """`tuvl token create|list|revoke`: the API tokens of the server."""
 
 import asyncio
-import re
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -20,11 +19,10 @@ from tuvl.server.tokens import SCOPES, new_token
 from tuvl.settings import load_settings
 from tuvl.suggest import did_you_mean
 from tuvl.values import JsonObject, JsonValue, printable, printable_lines
+from tuvl.wording import duration_s
 
 Answer = TypeVar("Answer")
 
-_UNITS = {"m": 60, "h": 3600, "d": 86_400}
-_LASTS = re.compile(r"([1-9]\d{0,6})([mhd])")
 _FAMILIES = ("runs", "agent")
 
 
@@ -121,10 +119,10 @@ def _check_scopes(scopes: Sequence[str]) -> None:
 
 
 def _duration(text: str) -> timedelta:
-    found = _LASTS.fullmatch(text)
+    found = duration_s(text)
     if found is None:
         raise UsageError(f"--expires-in takes minutes, hours or days such as 45m, 12h or 90d, not {text!r}")
-    lasts = timedelta(seconds=int(found[1]) * _UNITS[found[2]])
+    lasts = timedelta(seconds=found)
     if lasts > _LONGEST:
         raise UsageError(f"--expires-in takes at most {_LONGEST.days} days; without it a token does not expire")
     return lasts

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 from tuvl.cli.live import Mark
@@ -10,6 +11,7 @@ from tuvl.cli.observing import Observing, observing
 from tuvl.cli.stopping import stop_on_signals
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.cli.wording import count, seconds
+from tuvl.data.run_records import StoreAccess
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
@@ -17,6 +19,8 @@ from tuvl.events.types import Event, RunFinished, RunStarted
 from tuvl.heap import settle_heap
 from tuvl.hosting.host import Host
 from tuvl.hosting.opening import is_shared
+from tuvl.hosting.retention import Retention
+from tuvl.hosting.upkeep import Upkeep
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
 from tuvl.settings import Settings, environment, load_settings
@@ -47,7 +51,15 @@ async def _work(
         return [*observed.sinks(), told]
 
     stop = stop_on_signals()
-    async with Host.open(project, settings, concurrency=concurrency, sinks_for=sinks_for) as host:
+    access = StoreAccess(str(project.state_root), settings.database_url)
+    retention = Retention(project.state_root, settings, access)
+    async with (
+        aclosing(access),
+        Host.open(project, settings, concurrency=concurrency, sinks_for=sinks_for) as host,
+        aclosing(Upkeep(retention, kept_s=settings.runs_kept_s)) as upkeep,
+    ):
+        upkeep.also(host.still_used)
+        upkeep.open()
         settle_heap()
         _say(f"taking up to {count(concurrency, 'run')} at a time, as {host.executor}")
         await stop.wait()

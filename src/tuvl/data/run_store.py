@@ -35,6 +35,7 @@ from tuvl.data.event_tables import prepare_events
 from tuvl.data.faults import step_error
 from tuvl.data.lost_runs import LostRunStore
 from tuvl.data.reaching import Reached
+from tuvl.data.retention import RetentionStore
 from tuvl.data.run_marks import RunMarks
 from tuvl.data.run_rows import MessageRow, ModelCallRow, Place, Rows, RunFilter, RunRow, ToolCallRow, TraceFilter
 from tuvl.data.run_tables import messages, model_calls, prepare, runs, tool_calls
@@ -91,6 +92,8 @@ class RunStore:
         """Events of durable runs, for those who watch from other processes."""
         self.lost = LostRunStore(self._prepared, self._rows, self._engine.dialect.name, running=RUNNING)
         """Runs that have ended with their process, and do not know."""
+        self.retention = RetentionStore(self._prepared, self._rows)
+        """Runs that ended long ago."""
 
     async def aclose(self) -> None:
         """Close every connection."""

@@ -1,5 +1,6 @@
 """The files a run was started with, kept by their digest, so that the run goes on with them whatever is edited."""
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -9,6 +10,9 @@ from pathlib import Path
 
 from tuvl.errors import UsageError
 from tuvl.files import make_own_folder
+
+APART_S = 86_400.0
+"""How much earlier than a run its files may be marked as of use, in seconds."""
 
 DEFINITION = "definition"
 """How the names of entries begin that say which files a run goes on with from there."""
@@ -38,6 +42,7 @@ class Definitions:
         digest = digest_of(files)
         target = self._path(digest)
         if target.is_dir():
+            self.still_used(digest)
             return digest
         try:
             make_own_folder(self._folder.parent)
@@ -68,6 +73,28 @@ class Definitions:
             what = "is not there any more" if not folder.is_dir() else "was changed"
             raise UsageError(f"the definition that the run was started with ({digest[:19]}…) {what}")
         return folder
+
+    def still_used(self, digest: str) -> None:
+        """Keep that files are of use at this time."""
+        with contextlib.suppress(OSError):  # they are not here, or on a disk that takes nothing just now
+            os.utime(self._path(digest))
+
+    def unused(self, since: float, oldest_run: float | None) -> list[str]:
+        """Return the digests of files that are of use no more; moments are seconds since 1970.
+
+        Runs are made of files that were of use when they were started: none is taken for unused that was of use at the
+        time of the oldest run which there is, or later.
+        """
+        until = since if oldest_run is None else min(since, oldest_run - APART_S)
+        kept = self._folder.iterdir() if self._folder.is_dir() else ()
+        return [f"sha256:{each.name}" for each in sorted(kept) if each.is_dir() and each.stat().st_mtime < until]
+
+    def forget(self, digest: str) -> None:
+        """Take files away, all of them or none."""
+        half = self._folder / f"half-gone-{self._path(digest).name}"
+        with contextlib.suppress(OSError):  # somebody else does the same
+            self._path(digest).rename(half)
+        shutil.rmtree(half, ignore_errors=True)
 
     def _path(self, digest: str) -> Path:
         return self._folder / digest.removeprefix("sha256:")

@@ -31,9 +31,22 @@ class RunFiles:
         """Whether there is a record of a run."""
         return self.database(run_id).is_file()
 
+    def ids(self) -> list[str]:
+        """Return the ids of the runs of which there is a record."""
+        return sorted(path.stem for path in self._folder.glob("*.sqlite") if _RUN_ID.fullmatch(path.stem))
+
+    def oldest(self) -> float | None:
+        """Return when the oldest run of which there is a record was begun, in seconds since 1970."""
+        # Its lock is made when it begins, and nothing is ever written to it.
+        return min((self._lock(each).stat().st_mtime for each in self.ids() if self._lock(each).exists()), default=None)
+
+    def has(self, run_id: str) -> bool:
+        """Whether there is a record of a run; what is no id of one has none."""
+        return bool(_RUN_ID.fullmatch(run_id)) and self.exists(run_id)
+
     def is_lost(self, run_id: str) -> bool:
         """Whether there is a record of a run, and no process has it."""
-        return bool(_RUN_ID.fullmatch(run_id)) and self.exists(run_id) and not self.is_held(run_id)
+        return self.has(run_id) and not self.is_held(run_id)
 
     def is_held(self, run_id: str) -> bool:
         """Whether a process has the run just now."""

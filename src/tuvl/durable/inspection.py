@@ -32,6 +32,20 @@ def result_in(path: Path, run_id: str) -> JsonObject | None:
         engine.dispose()
 
 
+def ended_at(path: Path, run_id: str) -> float | None:
+    """Return when a run has ended, in seconds since 1970; `None` for one that can go on, or cannot be read."""
+    engine = open_sqlite(str(path))
+    try:
+        with engine.connect() as connection:
+            query = "SELECT updated_at FROM workflow_status WHERE workflow_uuid = ? AND status = 'SUCCESS'"
+            ended = connection.exec_driver_sql(query, (run_id,)).scalar()
+            return None if ended is None else float(ended) / 1000
+    except (RecordFailed, sa.exc.SQLAlchemyError):
+        return None
+    finally:
+        engine.dispose()
+
+
 def _result(connection: sa.Connection, path: Path, run_id: str) -> JsonObject | None:
     (fault,) = connection.exec_driver_sql("PRAGMA quick_check(1)").one()
     if fault != "ok":

@@ -108,11 +108,28 @@ class SharedState(Transactions):
         rows = [{"digest": digest, "path": path, "data": data} for path, data in sorted(files.items())]
 
         def keep(connection: sa.Connection) -> None:
+            self._use(connection, digest)
             if connection.execute(self._of_definition(digest).limit(1)).first() is None:
                 for row in rows:
                     connection.execute(self.insertion(self._definitions, row))
 
         self.in_transaction(keep)
+
+    def still_used(self, digests: Iterable[str]) -> None:
+        """Keep that definitions are of use at this time."""
+
+        def use(connection: sa.Connection) -> None:
+            for digest in sorted(digests):
+                self._use(connection, digest)
+
+        self.in_transaction(use)
+
+    def _use(self, connection: sa.Connection, digest: str) -> None:
+        # Before anybody asks whether the definition is there: who takes it away for being unused has to wait.
+        uses, now = self.tables.uses, self.now(connection)
+        changed = connection.execute(sa.update(uses).where(uses.c.digest == digest).values(last=now))
+        if not changed.rowcount:
+            connection.execute(self.insertion(uses, {"digest": digest, "first": now, "last": now}))
 
     def definition(self, digest: str) -> dict[str, bytes]:
         """Return the files of a definition; none when it is not kept."""

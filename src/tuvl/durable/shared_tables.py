@@ -30,6 +30,8 @@ class SharedTables:
     waits: sa.Table
     keys: sa.Table
     definitions: sa.Table
+    uses: sa.Table
+    """When a definition was of use, first and last."""
     aborts: sa.Table
     schedules: sa.Table
     """Since when a workflow has which schedule."""
@@ -61,6 +63,13 @@ def shared_tables(schema: str | None) -> SharedTables:
             _text("digest", primary_key=True),
             _text("path", primary_key=True),
             sa.Column("data", sa.LargeBinary, nullable=False),
+        ),
+        uses=sa.Table(
+            "tuvl_definition_uses",
+            metadata,
+            _text("digest", primary_key=True),
+            sa.Column("first", sa.Double, nullable=False),
+            sa.Column("last", sa.Double, nullable=False),
         ),
         aborts=sa.Table(
             "tuvl_aborts",

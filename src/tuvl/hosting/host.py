@@ -16,6 +16,7 @@ from uuid import uuid4
 from tuvl.analysis.steps import mapping
 from tuvl.control import RunControl
 from tuvl.data.run_rows import RunRow
+from tuvl.durable.definitions import Definitions
 from tuvl.durable.files import RunFiles
 from tuvl.durable.inherited import has_entry, record_of, rows_of_payload
 from tuvl.engine.admission import check_start, initial_context
@@ -72,6 +73,7 @@ class Host:
     ) -> None:
         """Wire it; callers use `open`."""
         self._files = RunFiles(project.state_root)
+        self._definitions = Definitions(project.state_root)
         self._settings = settings
         self._runs = runs
         self._state = runs.state
@@ -190,6 +192,13 @@ class Host:
     async def freeze(self, workflows: Collection[str]) -> None:
         """Have workflows be started as their files are now, however those change."""
         await self._workshop.freeze(workflows)
+
+    async def still_used(self) -> None:
+        """Keep that the definitions which this process works with are of use, so that nobody takes them away."""
+        digests = self._workshop.in_use
+        for digest in digests:
+            await asyncio.to_thread(self._definitions.still_used, digest)
+        await _asked(self._state.still_used, digests)
 
     async def _known(self, request: StartRequest) -> str | None:
         run_id = request.run_id

@@ -181,6 +181,11 @@ class Workshop:
                     continue  # what cannot be kept cannot be started as a durable run either, and says so then
                 self._frozen[name] = digest
 
+    @property
+    def in_use(self) -> set[str]:
+        """Digests of the definitions that runs are started with here, or go on with."""
+        return {prepared.definition for prepared in self._kept.values()} | set(self._frozen.values())
+
     async def aclose(self) -> None:
         """Close the engines; no run may need them any more."""
         while self._kept:

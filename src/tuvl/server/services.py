@@ -7,6 +7,8 @@ from tuvl.clock import Clock, SystemClock
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, StepError, TuvlError
 from tuvl.events.sink import Sink
+from tuvl.hosting.retention import Retention
+from tuvl.hosting.upkeep import Upkeep
 from tuvl.http.client import HttpClient
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
@@ -54,6 +56,7 @@ class Services:
     reading: Reading
     controlling: Controlling
     lost: LostRuns
+    upkeep: Upkeep
     streams: Streams
     rates: RateLimiter
     """How often each principal may ask."""
@@ -88,7 +91,9 @@ class Services:
         if self.durable.there:
             self.engine.pace_by(self.durable.host.paces)
             await self.durable.host.freeze(self.catalogue.workflows)
+            self.upkeep.also(self.durable.host.still_used)
         self.lost.open()
+        self.upkeep.open()
 
     async def _load_nodes(self) -> None:
         """Have every run go on with the code of now, with what nodes import from beside them, too."""
@@ -109,6 +114,7 @@ class Services:
 
     async def aclose(self) -> None:
         """Close connections; the runs have ended by then."""
+        await self.upkeep.aclose()
         await self.lost.aclose()
         await self.durable.aclose()
         await self.authenticator.aclose()
@@ -181,6 +187,7 @@ def make_services(
         starts=Starts(live, durable, access, meters=meters, clock=clock, run_timeout_s=options.run_timeout_s),
         reading=reading,
         controlling=Controlling(registry),
+        upkeep=Upkeep(Retention(project.state_root, settings, access), kept_s=settings.runs_kept_s, clock=clock),
         lost=LostRuns(access, here=lambda: live.ids, clock=clock),
         streams=streams,
         rates=RateLimiter(rate=options.rate, burst=options.burst, clock=clock),
