@@ -1,4 +1,4 @@
-"""What it takes to start runs over HTTP, and how much room runs take that go on at once."""
+"""What it takes to start runs over HTTP and over gRPC, and how much room runs take that go on at once."""
 
 import asyncio
 import json
@@ -7,11 +7,12 @@ import re
 import shutil
 import statistics
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen
 
+from benchmarks import rpc
 from benchmarks.measure import TUVL, Figure, environ, run_process
 
 PLAIN_RATE, DURABLE_RATE = 150, 30
@@ -61,10 +62,17 @@ def figures(folder: Path) -> list[Figure]:
     token = run_process(command, cwd=folder).stdout.split()[-1]
     plain = [_latency(folder, token, rate=PLAIN_RATE, durable=False) for _ in range(ROUNDS)]
     durable = [_latency(folder, token, rate=DURABLE_RATE, durable=True) for _ in range(ROUNDS)]
+    over_grpc = [_rpc_latency(folder, token) for _ in range(ROUNDS)]
     return [
         Figure(
             name=f"starting a detached plain run, {PLAIN_RATE} a second for {SECONDS} s, p99",
             value=statistics.median(plain),
+            unit="ms",
+            limit=50,
+        ),
+        Figure(
+            name=f"the same over gRPC, {PLAIN_RATE} a second for {SECONDS} s, p99",
+            value=statistics.median(over_grpc),
             unit="ms",
             limit=50,
         ),
@@ -81,13 +89,19 @@ def figures(folder: Path) -> list[Figure]:
 @contextmanager
 def _served(folder: Path) -> Iterator[tuple[str, int, int]]:
     """Serve the project while the block runs; gives host, port and process."""
-    words = ["--port", "0", "--concurrency", "5000", "--rate", "100000", "--burst", "100000", "--grace", "0"]
-    process = Popen([TUVL, "serve", *words], cwd=folder, stderr=PIPE, text=True, env=environ())
-    try:
+    with _process(folder) as process:
         assert process.stderr is not None
         found = re.search(r"http://([\d.]+):(\d+)", process.stderr.readline())
         assert found is not None
         yield found[1], int(found[2]), process.pid
+
+
+@contextmanager
+def _process(folder: Path, *more: str) -> Iterator["Popen[str]"]:
+    words = [*more, "--port", "0", "--concurrency", "5000", "--rate", "100000", "--burst", "100000", "--grace", "0"]
+    process = Popen([TUVL, "serve", *words], cwd=folder, stderr=PIPE, text=True, env=environ())
+    try:
+        yield process
     finally:
         process.terminate()
         process.communicate()
@@ -98,6 +112,20 @@ def _latency(folder: Path, token: str, *, rate: int, durable: bool) -> float:
     with _served(folder) as (host, port, _):
         body = {"workflow": "quick", "input": {"name": "Ada"}, "mode": "detached", "durable": durable}
         taken = asyncio.run(_starts(host, port, token, body, rate=rate))
+    return _p99_ms(taken)
+
+
+def _rpc_latency(folder: Path, token: str) -> float:
+    """Start plain runs over gRPC at the rate of those over HTTP; returns the same percentile."""
+    with _process(folder, "--grpc-port", "0") as process:
+        assert process.stderr is not None
+        found = re.search(r"gRPC at (\S+)", process.stderr.readline() + process.stderr.readline())
+        assert found is not None
+        starts = rpc.starts(found[1], token, workflow="quick", durable=False, rate=PLAIN_RATE, seconds=SECONDS)
+        return _p99_ms(asyncio.run(starts))
+
+
+def _p99_ms(taken: Sequence[float]) -> float:
     return sorted(taken)[int(len(taken) * 0.99)] * 1000
 
 
