@@ -184,9 +184,29 @@ class TestUntrustedToEffect:
     def test_amount_that_the_author_has_bounded_is_clean(self, tmp_path: Path, parameter: str) -> None:
         assert said(tmp_path, parameter=parameter) == []
 
-    @pytest.mark.parametrize("entry", ["approval: required", "approval: \"{{ args.b == 'x' }}\""])
+    @pytest.mark.parametrize("entry", ["approval: required", 'approval: "{{ true }}"', 'approval: "{{ 2 > 1 }}"'])
     def test_approval_stands_in_between(self, tmp_path: Path, entry: str) -> None:
         assert said(tmp_path, entry=entry) == []
+
+    @pytest.mark.parametrize(
+        ("entry", "parameter"),
+        [
+            ("approval: \"{{ args.b == 'x' }}\"", FREE),
+            ('approval: "{{ n > 50 }}"', f"{FREE}, n: {{ type: integer, minimum: 0, maximum: 100 }}"),
+            ('approval: "{{ args.n > 50 }}"', f"{FREE}, n: {{ type: number }}"),
+            ('approval: "{{ args.n > 50 }}"', "b: { type: number }, n: { type: number }"),
+            ("approval: \"{{ text == 'x' }}\"", FREE),
+        ],
+    )
+    def test_approval_that_an_argument_decides_asks_about_some_calls_only(
+        self, tmp_path: Path, entry: str, parameter: str
+    ) -> None:
+        (message,) = said(tmp_path, entry=entry, parameter=parameter, needs="b")
+        assert message.endswith("the `approval` of 'tool' asks about some calls only")
+
+    @pytest.mark.parametrize("entry", ['approval: "{{ args.b > 100 }}"', 'approval: "{{ b > 100 or b < 0 }}"'])
+    def test_amount_below_what_a_person_is_asked_about_is_the_authors_choice(self, tmp_path: Path, entry: str) -> None:
+        assert said(tmp_path, entry=entry, parameter="b: { type: number }", needs="b") == []
 
     @pytest.mark.parametrize(
         ("entry", "parameter"),
@@ -201,13 +221,56 @@ class TestUntrustedToEffect:
         (message,) = said(tmp_path, entry=entry, parameter=parameter, needs="b")
         assert message.endswith("the `approval` of 'tool' is never true")
 
-    def test_approval_that_an_absent_argument_brings_about_stands_in_between(self, tmp_path: Path) -> None:
-        assert said(tmp_path, entry='approval: "{{ args.b == 1 }}"', parameter="b: { type: string }") == []
+    def test_approval_that_only_an_absent_argument_brings_about_asks_about_some_calls(self, tmp_path: Path) -> None:
+        (message,) = said(tmp_path, entry='approval: "{{ args.b == 1 }}"', parameter="b: { type: string }")
+        assert message.endswith("asks about some calls only")
 
     def test_policy_that_asks_for_approval_stands_in_between(self, tmp_path: Path) -> None:
         config = "kind: ProjectConfig\nspec: { policy: { require_approval: { effects: [write] } } }\n"
         files = project(entry="approval: required") | {"tuvl.yaml": config}
         assert messages(check(tmp_path, files), "TV702") == []
+
+    @pytest.mark.parametrize(
+        ("check", "gates"),
+        [
+            ("check: pii_mask, fields: [x]", False),
+            ("check: max_chars, limit: 100", False),
+            ("check: json_schema, schema: {}", False),
+            ("check: json_schema, schema: { title: Anything }", False),
+            ("check: regex_deny, patterns: []", False),
+            ("check: json_schema, schema: { type: object }", True),
+            ("check: regex_deny, patterns: [ignore]", True),
+            ("check: llm_judge, model: own/j, criteria: Is it an order?, on_judge_error: violation", True),
+        ],
+    )
+    def test_guardrail_stands_in_between_if_it_can_refuse_words(self, tmp_path: Path, check: str, gates: bool) -> None:
+        guardrail = f"kind: Artifact\nmetadata: {{ name: g }}\nspec: {{ type: guardrail, checks: [{{ {check} }}] }}\n"
+        where = "guardrails: { input: [artifact://g@1], tools: [artifact://g@1] }"
+        report = self.checked(tmp_path, guardrail, where)
+        assert bool(messages(report, "TV702")) is not gates
+        assert bool(messages(report, "TV707")) is not gates
+
+    def checked(self, tmp_path: Path, guardrail: str, where: str) -> Report:
+        return check(tmp_path, project(agent=where, more=READER) | {"artifacts/g.yaml": guardrail})
+
+    @pytest.mark.parametrize(
+        "parameter", ["b: { enum: [x, y] }", "b: { type: integer }", "", "other: { type: integer }"]
+    )
+    @pytest.mark.parametrize("tool", [SENDS, READS])
+    def test_parameters_close_nothing_where_arguments_are_not_looked_at(
+        self, tmp_path: Path, tool: str, parameter: str
+    ) -> None:
+        assert len(said(tmp_path, tool=tool, parameter=parameter, agent="arg_validation: none")) == 1
+
+    def test_text_that_may_come_under_a_name_that_parameters_leave_open_is_told(self, tmp_path: Path) -> None:
+        files = project(parameter="other: { type: integer }")
+        assert messages(check(tmp_path, files), "TV702") == []
+        open_ = {
+            name: text.replace("additionalProperties: false, required: [], properties: { other", "properties: { other")
+            for name, text in files.items()
+        }
+        assert open_ != files
+        assert len(messages(check(tmp_path, open_), "TV702")) == 1
 
     def test_guardrail_at_the_input_stands_in_between(self, tmp_path: Path) -> None:
         assert said(tmp_path, agent="guardrails: { input: [artifact://g@1] }") == []

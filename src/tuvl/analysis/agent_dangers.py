@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from tuvl.analysis.agent_effects import (
     Site,
     acting_tools,
+    asks_at_times,
     fails_open,
-    guards,
+    gates,
     is_approved,
     never_asks,
     only_sends,
@@ -20,7 +21,7 @@ from tuvl.analysis.flow_graph import Place
 from tuvl.analysis.parameters import ToolUse, tool_uses
 from tuvl.analysis.steps import StepView, WorkflowView
 from tuvl.analysis.surroundings import Surroundings
-from tuvl.analysis.taint import WHOLE_INPUT, Taint, agents, injected
+from tuvl.analysis.taint import Taint, agents, injected
 
 _INSTRUCTIONS = ("system", "steering", "skills")
 _SITES: tuple[Site, ...] = ("input", "tools")
@@ -40,8 +41,8 @@ def untrusted_to_effects(taint: Taint, project: Surroundings) -> Iterator[Fault]
         tools = acting_tools(step, workflow, project)
         if not tools:
             continue
-        source = None if guards(step, "input", project) else taint.from_outside(place.index, injected(step))
-        reply = None if guards(step, "tools", project) else _replying(step, workflow, project, tools)
+        source = None if gates(step, "input", project) else taint.from_outside(place.index, injected(step))
+        reply = None if gates(step, "tools", project) else _replying(step, workflow, project, tools)
         if source is None and reply is None:
             continue
         told.add(step.id)
@@ -75,9 +76,9 @@ def _fault(
     acting = next((tool for tool in tools if tool.ref != reply), tools[0]) if source is None else tools[0]
     way = f"the results of {reply!r} → {step.id}"
     if source is not None:
-        way = taint.trace(place.index, source) if follow else f"{taint.said(source)} → … → {step.id}"
+        way = taint.trace(place.index, (source,)) if follow else f"{taint.said(source)} → … → {step.id}"
     also = f"; so do the results of {reply!r}" if source is not None and reply is not None else ""
-    also += f"; the `approval` of {acting.ref!r} is never true" if never_asks(acting) else ""
+    also += _asked(acting)
     others = [tool.ref for tool in tools if tool.ref != acting.ref]
     more = f" (and {_listed(others)})" if others else ""
     sites = [site for site, open_ in (("input", source), ("tools", reply)) if open_ is not None]
@@ -89,6 +90,12 @@ def _fault(
         f"{way} → {acting.ref}{also}",
         f"add a guardrail at {where}, or `approval: required` on the tool{_bounding(tools, sending=sending)}",
     )
+
+
+def _asked(acting: ToolUse) -> str:
+    if never_asks(acting):
+        return f"; the `approval` of {acting.ref!r} is never true"
+    return f"; the `approval` of {acting.ref!r} asks about some calls only" if asks_at_times(acting) else ""
 
 
 def _bounding(tools: list[ToolUse], *, sending: bool) -> str:
@@ -116,15 +123,14 @@ def untrusted_instructions(taint: Taint, *, certain: bool) -> Iterator[Fault]:
             inside = read.place[len(place.step.path) :]
             if len(inside) < 2 or inside[0] != "agent" or inside[1] not in _INSTRUCTIONS or not read.shown:
                 continue
-            if (read.place, read.key) in told or not taint.reads_dirty(place.index, read.path):
+            is_known = taint.reads_stranger(place.index, read.path)
+            if (read.place, read.key) in told or not (is_known or taint.reads_unasked(place.index, read)):
                 continue
             told.add((read.place, read.key))
             name = ".".join(read.path)
-            is_known = bool(taint.dirty[place.index] & taint.flow.graph.keys.bit(read.key))
             if is_known != certain:
                 continue
-            named = read.key if is_known else WHOLE_INPUT
-            way = taint.trace(place.index, named) if len(told) <= _MOST_WAYS else taint.said(named)
+            way = taint.trace(place.index, read.path) if len(told) <= _MOST_WAYS else taint.said(read.key)
             where = f"`{inside[1]}`" if "://" not in read.field else f"`{inside[1]}` ({read.field})"
             yield Fault(
                 read.place,
@@ -145,7 +151,7 @@ def _instead(key: str) -> str:
 def ungated_results(step: StepView, workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:
     """Tools whose results a model reads without a guardrail in between."""
     names = [use.ref for use in outside_tools(step, workflow, project)]
-    if step.mode != "autonomous" or not names or guards(step, "tools", project):
+    if step.mode != "autonomous" or not names or gates(step, "tools", project):
         return
     yield Fault(
         (*step.path, "agent", "tools"),
@@ -160,7 +166,7 @@ def fail_open_gates(step: StepView, workflow: WorkflowView, project: Surrounding
     if step.mode != "autonomous" or not step.agent.get("guardrails"):
         return
     for site in _SITES:
-        guard = fails_open(guards(step, site, project))
+        guard = fails_open(gates(step, site, project))
         if guard is not None and acting_tools(step, workflow, project):
             yield Fault(
                 (*step.path, "agent", "guardrails", site, guard.index),

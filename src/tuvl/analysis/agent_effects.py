@@ -8,9 +8,9 @@ from tuvl.analysis.context import ARGUMENTS
 from tuvl.analysis.egress import sends_words
 from tuvl.analysis.expression_truth import truth
 from tuvl.analysis.inside import acts
-from tuvl.analysis.parameters import ToolUse, argument_reads, tool_uses
+from tuvl.analysis.parameters import ToolUse, argument_reads, choices, tool_uses
 from tuvl.analysis.policy import asks_by_policy
-from tuvl.analysis.schema_facts import is_closed, part_of, required_of
+from tuvl.analysis.schema_facts import part_of, required_of
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
@@ -18,13 +18,15 @@ from tuvl.analysis.untrusted_sources import gives_outside_text
 from tuvl.analysis.value_ranges import Known, known_by
 from tuvl.dataclass import dataclass
 from tuvl.http.url_parts import UrlSyntaxError, host_is_templated
+from tuvl.templating.scan import scan
 
 Site: TypeAlias = Literal["input", "tools", "output"]
 
 OUTSIDE = ("APICall", "MCP")
 """Kinds of steps whose results are somebody else's text."""
 
-_GATES = ("json_schema", "regex_deny")
+_SAYS_NOTHING = frozenset({"$comment", "$defs", "$id", "$schema", "default", "description", "examples", "title"})
+"""Keywords of a JSON Schema that refuse no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +48,66 @@ def guards(step: StepView, site: Site, project: Surroundings) -> list[Guard]:
     return found
 
 
+def gates(step: StepView, site: Site, project: Surroundings) -> list[Guard]:
+    """The guardrails at a site that can refuse a text for what it says; masks and lengths refuse no words.
+
+    One that is not found counts: it is told as a mistake of its own, and the file says what is meant.
+    """
+    return [guard for guard in guards(step, site, project) if not guard.checks or any(map(_refuses, guard.checks))]
+
+
+def _refuses(check: Mapping[str, Any]) -> bool:
+    return check.get("check") == "llm_judge" or _needs_no_model(check)
+
+
+def _needs_no_model(check: Mapping[str, Any]) -> bool:
+    match check.get("check"):
+        case "regex_deny":
+            return bool(items(check.get("patterns")))
+        case "json_schema":
+            schema = check.get("schema")
+            return schema is not True and not (isinstance(schema, dict) and schema.keys() <= _SAYS_NOTHING)
+        case _:
+            return False
+
+
 def fails_open(found: list[Guard]) -> Guard | None:
     """The guardrail with the judge that everything depends on, if it lets pass what it cannot judge."""
     judging: Guard | None = None
     for guard in found:
         for check in guard.checks:
-            kind = check.get("check")
-            if kind in _GATES or (kind == "llm_judge" and check.get("on_judge_error") == "violation"):
+            is_judge = check.get("check") == "llm_judge"
+            if _needs_no_model(check) or (is_judge and check.get("on_judge_error") == "violation"):
                 return None
-            if kind == "llm_judge":
+            if is_judge:
                 judging = judging or guard
     return judging
 
 
 def is_approved(use: ToolUse, project: Surroundings) -> bool:
-    """Whether a person is asked before the tool runs, by its entry or by the project's policy."""
+    """Whether a person may be asked before the tool runs, by its entry or by the project's policy."""
     asked = use.entry.get("approval", "never") != "never" and not never_asks(use)
     return asked or asks_by_policy(use.step, project)
+
+
+def always_asks(use: ToolUse, project: Surroundings) -> bool:
+    """Whether a person is asked before every call, whatever arguments the model gives."""
+    approval = text(use.entry.get("approval"))
+    if approval == "required" or asks_by_policy(use.step, project):
+        return True
+    return approval is not None and truth(approval, partial(_argument, use)) is True
 
 
 def never_asks(use: ToolUse) -> bool:
     """Whether the approval of a tool depends on what can never be true, whatever arguments the model gives."""
     condition = text(use.entry.get("approval"))
     return condition is not None and truth(condition, partial(_argument, use)) is False
+
+
+def asks_at_times(use: ToolUse) -> bool:
+    """Whether an expression decides, call by call, if a person is asked."""
+    approval = text(use.entry.get("approval"))
+    return approval is not None and approval not in ("never", "required") and not never_asks(use)
 
 
 def _argument(use: ToolUse, path: tuple[str, ...]) -> Known | None:
@@ -79,7 +118,7 @@ def _argument(use: ToolUse, path: tuple[str, ...]) -> Known | None:
         if name not in required_of(schema):
             return None
         schema = part_of(use.parameters, names[: depth + 1])
-    return known_by(schema) if names and use.declared else None
+    return known_by(schema) if names and use.declared and use.checked else None
 
 
 def acting_tools(step: StepView, workflow: WorkflowView, project: Surroundings) -> list[ToolUse]:
@@ -90,7 +129,7 @@ def acting_tools(step: StepView, workflow: WorkflowView, project: Surroundings) 
     return [
         use
         for use in tool_uses(step, workflow)
-        if not is_approved(use, project)
+        if not always_asks(use, project)
         and takes_its_choice(use, amounts=True)
         and (not only_sends(use, project) or sends_words(use, workflow, project))
     ]
@@ -105,12 +144,21 @@ def takes_its_choice(use: ToolUse, *, amounts: bool) -> bool:
     """Whether a model decides with free text, or with `amounts` also with unbounded numbers, what a tool does."""
     if not use.declared:
         return use.step.kind not in OUTSIDE or bool(use.names)
-    known = mapping(use.parameters.get("properties"))
-    free = {name for name in use.names if not is_closed(known.get(name), amounts=amounts)}
+    free = choices(use)
+    if amounts:
+        free |= choices(use, amounts=True) - _weighed(use)
     if use.step.kind in (*OUTSIDE, "ModelOp") or text(use.step.data.get("runner")) in BUILT_IN_NODES:
         plain, under, whole = argument_reads(use.step)
         return bool(free) if whole else bool(free & (plain | under))
-    return bool(free)
+    return bool(free) or not use.checked
+
+
+def _weighed(use: ToolUse) -> frozenset[str]:
+    """Arguments that an approval looks at: below what a person is asked about, an amount is the author's choice."""
+    if not asks_at_times(use):
+        return frozenset()
+    paths = scan(text(use.entry.get("approval")) or "").paths
+    return frozenset(name for path in paths for name in path[: 2 if path[0] == ARGUMENTS else 1])
 
 
 def _chooses_host(step: StepView) -> bool:

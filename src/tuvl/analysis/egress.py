@@ -1,8 +1,7 @@
 """Whether text that a model writes leaves the house by what a tool sends, whatever the tool is there for."""
 
 from tuvl.analysis.context import ARGUMENTS
-from tuvl.analysis.parameters import ToolUse, argument_reads
-from tuvl.analysis.schema_facts import is_closed
+from tuvl.analysis.parameters import ToolUse, argument_reads, choices
 from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
 from tuvl.analysis.templates import strings
@@ -15,11 +14,7 @@ _DEEPEST = 8
 
 def sends_words(use: ToolUse, workflow: WorkflowView, project: Surroundings) -> bool:
     """Whether a call of a tool carries words of the model's choice to a host outside: in a URL, a query, a body."""
-    known = mapping(use.parameters.get("properties"))
-    free = {name for name in use.names if not is_closed(known.get(name))}
-    if not use.declared:
-        plain, under, _ = argument_reads(use.step)
-        free |= plain | under
+    free = set(choices(use))
     return bool(free) and _sends(use.step, {*free, ARGUMENTS}, free, workflow, project, _DEEPEST)
 
 
@@ -40,9 +35,10 @@ def _sends(
             return _leads_outside(step, project) and _reads(step, names, arguments)
         case "ForEach":
             body = workflow.by_id.get(text(step.data.get("step")) or "")
-            item = {text(step.data.get("as")) or "item"}
+            # Around a list, the arguments stay in sight, beside the item and below `args`.
             given = _tells(step.data.get("items"), names, arguments)
-            return given and body is not None and _sends(body, item, set(), workflow, project, depth - 1)
+            item = {text(step.data.get("as")) or "item"} if given else set[str]()
+            return body is not None and _sends(body, names | item, arguments | item, workflow, project, depth - 1)
         case "Workflow":
             return _sent_inside(step, names, arguments, project, depth)
         case _:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tuvl.analysis.object_keys import ObjectKeys
-from tuvl.analysis.references import tool_entries
+from tuvl.analysis.parameters import writing_tools
 from tuvl.analysis.signals import ABORTED, BUILT_IN_NODES, FAILURES, TIMEOUT, outcomes
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
@@ -143,23 +143,12 @@ def _by_answer(step: StepView) -> Writes:
 
 
 def _by_tools(step: StepView, workflow: WorkflowView, project: Surroundings) -> Writes:
-    """Keys that tools with `writes_context` may set while the agent runs, those of agents it calls included."""
+    """Keys that tools with `writes_context` may set while the agent runs."""
     maybe: set[str] = set()
     more = anything = False
-    seen = {step.id}
-    waiting = [step]
-    while waiting:
-        for _, ref, entry in tool_entries(waiting.pop()):
-            target = workflow.by_id.get(ref)
-            if target is None:
-                continue
-            if target.kind == "Agent" and ref not in seen:
-                seen.add(ref)
-                waiting.append(target)
-            if entry.get("writes_context") is not True:
-                continue
-            done = _by_answer(target) if target.kind == "Agent" else exit_writes(target, workflow, project).done
-            maybe |= {key for key in done.sure | done.maybe if not key.startswith("_")}
-            more |= done.more
-            anything |= done.anything
+    for use in writing_tools(step, workflow):
+        done = _by_answer(use.step) if use.step.kind == "Agent" else exit_writes(use.step, workflow, project).done
+        maybe |= {key for key in done.sure | done.maybe if not key.startswith("_")}
+        more |= done.more
+        anything |= done.anything
     return Writes(maybe=frozenset(maybe), more=more, anything=anything)

@@ -32,6 +32,10 @@ class KeyTable:
             self.names.append(name)
         return found
 
+    def known(self, name: str) -> int:
+        """The set of this one key if it has been met, else of none."""
+        return self._bits.get(name, 0)
+
     def bits(self, names: "frozenset[str] | set[str] | tuple[str, ...]") -> int:
         """The set of these keys."""
         united = 0

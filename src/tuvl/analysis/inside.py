@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.references import step_references
 from tuvl.analysis.signals import BUILT_IN_NODES
+from tuvl.analysis.spill import OTHERS
 from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
 from tuvl.analysis.surroundings import Surroundings
 
@@ -61,6 +62,8 @@ class Told(NamedTuple):
     key: str
     stranger: bool
     sources: tuple[str, ...]
+    but: frozenset[str] = frozenset()
+    """Where the key stands for all others, those that are not among them."""
 
 
 Tells = Callable[[StepView, WorkflowView, frozenset[str]], Iterator[Told]]
@@ -93,14 +96,17 @@ def run_by_routes(view: WorkflowView) -> list[StepView]:
 
 def _gives(view: WorkflowView, known: frozenset[str], tells: Tells) -> bool:
     written = [each for step in run_by_routes(view) for each in tells(step, view, known)]
-    dirty = {key for key, stranger, _ in written if stranger}
-    grows = True
-    while grows:
-        more = {key for key, _, sources in written if key not in dirty and not dirty.isdisjoint(sources)}
-        grows = bool(more)
-        dirty |= more
     output = text(view.spec.get("output"))
     shown = {output.split(".")[0]} if output else _answered(view)
+    dirty = {each.key for each in written if each.stranger}
+    if OTHERS in dirty:
+        names = {each.key for each in written} | {name for each in written for name in each.sources} | (shown or set())
+        dirty |= {name for each in written if each.key == OTHERS for name in names - each.but}
+    grows = True
+    while grows:
+        more = {key for key, _, sources, _ in written if key not in dirty and not dirty.isdisjoint(sources)}
+        grows = bool(more)
+        dirty |= more
     return bool(dirty if shown is None else dirty & shown)
 
 

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tuvl.analysis.context import ARGUMENTS, field_reads, template_reads
+from tuvl.analysis.object_keys import ObjectKeys
 from tuvl.analysis.references import tool_entries
+from tuvl.analysis.schema_facts import is_closed
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.analysis.templates import strings
 from tuvl.dataclass import dataclass
@@ -25,11 +27,26 @@ class ToolUse:
     parameters: JsonObject
     declared: bool
     """Whether the entry gives its `parameters`; else they are derived."""
+    checked: bool = True
+    """Whether arguments are held against the parameters before the step runs."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the arguments the model may give."""
         return tuple(mapping(self.parameters.get("properties")))
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether a call may have arguments that nothing names; they lie over the context as the others do."""
+        return not self.checked or ObjectKeys(self.parameters).is_open
+
+    def schema(self, name: str) -> object:
+        """What every value of an argument fits; `None` where nothing is said, or nothing looks."""
+        return mapping(self.parameters.get("properties")).get(name) if self.checked else None
+
+    def free(self, *, amounts: bool = False) -> frozenset[str]:
+        """Arguments that the model fills with text of its choice, or with `amounts` also with unbounded numbers."""
+        return frozenset(name for name in self.names if not is_closed(self.schema(name), amounts=amounts))
 
     @property
     def description(self) -> str:
@@ -40,13 +57,20 @@ class ToolUse:
 
 def tool_uses(agent: StepView, workflow: WorkflowView) -> Iterator[ToolUse]:
     """The tools of an agent, those whose step is there."""
+    checked = agent.agent.get("arg_validation") != "none"
     for index, ref, entry in tool_entries(agent):
         step = workflow.by_id.get(ref)
         if step is not None:
             declared = entry.get("parameters")
             is_declared = isinstance(declared, dict)
             parameters = declared if isinstance(declared, dict) else derived_parameters(step)
-            yield ToolUse((*agent.path, "agent", "tools", index), ref, entry, step, parameters, is_declared)
+            path = (*agent.path, "agent", "tools", index)
+            yield ToolUse(path, ref, entry, step, parameters, is_declared, checked)
+
+
+def writing_tools(agent: StepView, workflow: WorkflowView) -> Iterator[ToolUse]:
+    """The tools of an agent that may set context keys while it runs."""
+    return (use for use in tool_uses(agent, workflow) if use.entry.get("writes_context") is True)
 
 
 def derived_parameters(step: StepView) -> JsonObject:
@@ -93,6 +117,18 @@ def _add_payload(step: StepView, properties: dict[str, JsonValue]) -> None:
 
 def _holds_template(value: object) -> bool:
     return any(scan(text).names for _, text in strings(value, (), "{"))
+
+
+def choices(use: ToolUse, *, amounts: bool = False) -> frozenset[str]:
+    """Names under which a step may find what the model has chosen: arguments that no type closes.
+
+    Where a call may have others beside those that are named, they are all that the step's own text looks for.
+    """
+    free = use.free(amounts=amounts)
+    if not use.takes_more:
+        return free
+    plain, under, _ = argument_reads(use.step)
+    return free | (plain | under).difference(use.names if use.checked else ())
 
 
 def argument_reads(step: StepView) -> tuple[frozenset[str], frozenset[str], bool]:

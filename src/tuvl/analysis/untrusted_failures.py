@@ -6,9 +6,10 @@ from typing import Any
 from tuvl.analysis.inside import run_by_routes
 from tuvl.analysis.key_reads import KeyRead
 from tuvl.analysis.signals import PARSE_ERROR, outcomes
+from tuvl.analysis.spill import SourceKind, Spill
 from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
 from tuvl.analysis.surroundings import Surroundings
-from tuvl.analysis.untrusted_sources import SourceKind, Spill, shown_reads
+from tuvl.analysis.untrusted_sources import shown_reads
 from tuvl.spec.signals import ERROR
 
 QUOTING = frozenset({ERROR, PARSE_ERROR})
@@ -36,15 +37,15 @@ def failure_spills(
             yield from _told("answer")
     elif step.kind == "Functional":
         if step.data.get("runner") == "fail":
-            yield Spill(_MESSAGE, "copy", shown_reads(reads), failing=True)
+            yield Spill(_MESSAGE, "copy", shown_reads(reads), when="failed")
     elif _quotes(step, workflow, project):
         yield from _told("reply")
 
 
 def _told(kind: SourceKind) -> Iterator[Spill]:
     """The message of a failure, which quotes the text, and the detail, which holds it."""
-    yield Spill(_MESSAGE, kind, failing=True)
-    yield Spill(_DETAIL, kind, schema=_OWN_PARTS, failing=True)
+    yield Spill(_MESSAGE, kind, when="failed")
+    yield Spill(_DETAIL, kind, schema=_OWN_PARTS, when="failed")
 
 
 def _may_refuse_its_answer(step: StepView) -> bool:

@@ -6,40 +6,25 @@ closed by their type (an enum, a number, a boolean, an anchored pattern) are cle
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from tuvl.analysis.exit_writes import response_keys
 from tuvl.analysis.inside import Told, outside_text
 from tuvl.analysis.key_reads import KeyRead, key_reads
 from tuvl.analysis.object_keys import ObjectKeys
-from tuvl.analysis.parameters import tool_uses
 from tuvl.analysis.schema_facts import is_closed, lists_keys
-from tuvl.analysis.signals import BUILT_IN_NODES, outcomes
-from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
+from tuvl.analysis.signals import BUILT_IN_NODES
+from tuvl.analysis.spill import Path, Spill, argument_key
+from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
 from tuvl.analysis.surroundings import Surroundings
-from tuvl.dataclass import dataclass
-
-SourceKind: TypeAlias = Literal["input", "reply", "answer", "person", "copy"]
-
-_FREE_ANSWERS = ("string", "text")
-
-
-@dataclass(frozen=True, slots=True)
-class Spill:
-    """A key that a step writes with text from outside."""
-
-    key: str
-    kind: SourceKind
-    sources: tuple[tuple[str, ...], ...] = ()
-    """For a copy, the dotted reads it is made of."""
-    schema: Mapping[str, Any] | None = None
-    """What is known of the parts of the value."""
-    failing: bool = False
-    """Whether it is written when the step fails, rather than when it is done."""
-
+from tuvl.analysis.untrusted_answers import answer_spills, feedback_spills, tool_spills
+from tuvl.templating.plain import plain_template
 
 Gives = Callable[[str | None], bool]
 """Tells of a workflow, by its name, whether it gives back text that came from outside in it."""
+
+_MOST_LISTS = 8
+"""Lists inside each other that are looked into."""
 
 
 def spills(
@@ -48,6 +33,7 @@ def spills(
     workflow: WorkflowView,
     project: Surroundings,
     gives: Gives | None = None,
+    depth: int = _MOST_LISTS,
 ) -> Iterator[Spill]:
     """Keys that may hold untrusted text once the step is done; without `gives` the workflows inside are looked at."""
     if gives is None:
@@ -57,11 +43,11 @@ def spills(
             for key in response_keys(mapping(step.data.get("response"))):
                 yield Spill(key, "reply")
         case "Agent":
-            yield from _of_agent(step, workflow)
-            yield from _of_tools(step, workflow, project, gives)
+            yield from answer_spills(step)
+            own = partial(_of_tool, workflow=workflow, project=project, gives=gives)
+            yield from tool_spills(step, workflow, own)
         case "HumanInTheLoop":
-            if _types_freely(step):
-                yield Spill(_named(step, "output_key"), "person")
+            yield from feedback_spills(step, _named(step, "output_key"))
         case "ModelOp":
             if step.data.get("operation") in ("create", "update"):
                 yield Spill(_named(step, "output"), "copy", shown_reads(reads))
@@ -69,23 +55,22 @@ def spills(
             stranger = gives(text(step.data.get("workflow")))
             yield Spill(_named(step, "output_key"), "reply" if stranger else "copy", shown_reads(reads))
         case "ForEach":
-            yield from _of_list(step, reads, workflow, gives)
+            yield from _of_list(step, reads, workflow, project, gives, depth)
         case "Functional":
             yield from _of_node(step, reads, project)
+
+
+def _of_tool(step: StepView, workflow: WorkflowView, project: Surroundings, gives: Gives) -> Iterator[Spill]:
+    return spills(step, tuple(key_reads(step, project)), workflow, project, gives)
 
 
 def _named(step: StepView, field: str) -> str:
     return text(step.data.get(field)) or f"{step.id}_result"
 
 
-def shown_reads(reads: tuple[KeyRead, ...]) -> tuple[tuple[str, ...], ...]:
+def shown_reads(reads: tuple[KeyRead, ...]) -> tuple[Path, ...]:
     """The dotted reads of which something can stand in what comes out, each once."""
     return tuple(dict.fromkeys(read.path for read in reads if read.shown))
-
-
-def _types_freely(step: StepView) -> bool:
-    fields = items(step.data.get("human_feedback"))
-    return not fields or any(mapping(each).get("type", "string") in _FREE_ANSWERS for each in fields)
 
 
 def _gives(name: str | None, project: Surroundings) -> bool:
@@ -94,57 +79,57 @@ def _gives(name: str | None, project: Surroundings) -> bool:
     def tells(step: StepView, view: WorkflowView, known: frozenset[str]) -> Iterator[Told]:
         reads = tuple(key_reads(step, project))
         for spill in spills(step, reads, view, project, lambda inner: inner in known):
-            yield Told(spill.key, spill.kind != "copy", tuple(path[0] for path in spill.sources))
+            yield Told(spill.key, spill.kind != "copy", tuple(path[0] for path in spill.sources), spill.but)
 
     return name is not None and outside_text(name, project, tells)
 
 
-def _of_agent(step: StepView, workflow: WorkflowView) -> Iterator[Spill]:
-    outcome = mapping(step.agent.get("outcome"))
-    schema = mapping(outcome.get("schema"))
-    as_json = step.mode == "completion" and (outcome.get("format") == "json" or bool(outcomes(step)))
-    if (not as_json or text(outcome.get("write"))) and not is_closed(schema):
-        yield Spill(text(outcome.get("write")) or f"{step.id}_result", "answer", schema=schema or None)
-    if as_json:
-        renamed = mapping(outcome.get("map"))
-        known = mapping(schema.get("properties"))
-        for field in dict.fromkeys((*renamed, *known)):
-            target = renamed.get(field, field)
-            if field != "outcome" and isinstance(target, str) and not is_closed(known.get(field)):
-                yield Spill(target, "answer", schema=mapping(known.get(field)) or None)
+def item_spills(step: StepView, reads: tuple[KeyRead, ...]) -> Iterator[Spill]:
+    """What the body of a list sees of an item: under its own name, and below `args`."""
+    name = text(step.data.get("as")) or "item"
+    sources = _reads_of_items(step, reads)
+    source = text(step.data.get("items"))
+    plain = plain_template(source) if source is not None else None
+    # Any one of the items.
+    alias = (*map(str, plain.single), "0") if plain is not None and plain.single else ()
+    for key in (name, argument_key(name), "args"):
+        yield Spill(key, "copy", sources, alias=() if key == "args" else alias, when="called")
 
 
-def _of_tools(step: StepView, workflow: WorkflowView, project: Surroundings, gives: Gives) -> Iterator[Spill]:
-    """What its tools write into the context: replies, and what the model gave them as arguments."""
-    for use in tool_uses(step, workflow):
-        if use.entry.get("writes_context") is not True or use.step.kind == "Agent":
-            continue
-        known = mapping(use.parameters.get("properties"))
-        free = {name for name in use.names if not is_closed(known.get(name))}
-        takes = bool(free) or not use.declared
-        for spill in spills(use.step, tuple(key_reads(use.step, project)), workflow, project, gives):
-            own_words = takes and (_is_node(use.step) or any(_is_argument(path, free) for path in spill.sources))
-            yield Spill(spill.key, "answer") if spill.kind == "copy" and own_words else spill
+def _reads_of_items(step: StepView, reads: tuple[KeyRead, ...]) -> tuple[Path, ...]:
+    above = (*step.path, "items")
+    return shown_reads(tuple(read for read in reads if read.place[: len(above)] == above))
 
 
-def _is_node(step: StepView) -> bool:
-    """Whether it is Python of the project, which sees all arguments."""
-    return step.kind == "Functional" and text(step.data.get("runner")) not in BUILT_IN_NODES
-
-
-def _is_argument(path: tuple[str, ...], free: set[str]) -> bool:
-    return (path[1] in free if len(path) > 1 else True) if path[0] == "args" else path[0] in free
-
-
-def _of_list(step: StepView, reads: tuple[KeyRead, ...], workflow: WorkflowView, gives: Gives) -> Iterator[Spill]:
+def _of_list(
+    step: StepView,
+    reads: tuple[KeyRead, ...],
+    workflow: WorkflowView,
+    project: Surroundings,
+    gives: Gives,
+    depth: int,
+) -> Iterator[Spill]:
+    """The results of a list are what its body has set, item by item, with what the tools of an agent have set."""
     body = workflow.by_id.get(text(step.data.get("step")) or "")
     key = _named(step, "output_key")
-    if body is not None and (body.kind in ("APICall", "MCP") or _runs_outside(body, gives)):
+    if body is None:
+        return
+    given = _reads_of_items(step, reads)
+    if depth == 0 or body.kind in ("APICall", "MCP"):
         yield Spill(key, "reply")
-    elif body is not None and body.kind == "Agent" and not is_closed(mapping(body.agent.get("outcome")).get("schema")):
-        yield Spill(key, "answer")
-    else:
-        yield Spill(key, "copy", shown_reads(reads))
+        return
+    own = tuple(key_reads(body, project))
+    if body.kind == "Response":
+        yield Spill(key, "copy", _around(step, given, tuple(read.path for read in own)))
+    for spill in spills(body, own, workflow, project, gives, depth - 1):
+        yield Spill(key, spill.kind, _around(step, given, spill.sources))
+
+
+def _around(step: StepView, given: tuple[Path, ...], sources: tuple[Path, ...]) -> tuple[Path, ...]:
+    """What a body reads, as it is seen around the list: the item is made of what `items` reads."""
+    inner = {text(step.data.get("as")) or "item", "args"}
+    outer = [path for path in sources if path[0] not in inner]
+    return tuple(dict.fromkeys((*outer, *(given if len(outer) < len(sources) else ()))))
 
 
 def _runs_outside(step: StepView, gives: Gives) -> bool:
@@ -160,8 +145,10 @@ def _of_node(step: StepView, reads: tuple[KeyRead, ...], project: Surroundings) 
     runner = text(step.data.get("runner")) or ""
     if runner == "set":
         own = _reads_of_values(step, reads)
-        for key in mapping(step.data.get("values")):
-            yield Spill(key, "copy", shown_reads(tuple(own.get(key, ()))))
+        for key, value in mapping(step.data.get("values")).items():
+            plain = plain_template(value) if isinstance(value, str) else None
+            alias = tuple(map(str, plain.single)) if plain is not None and plain.single else ()
+            yield Spill(key, "copy", shown_reads(tuple(own.get(key, ()))), alias=alias)
         return
     node = project.nodes.declared.get(runner) if runner not in BUILT_IN_NODES else None
     if node is not None:

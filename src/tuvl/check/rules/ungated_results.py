@@ -10,7 +10,7 @@ from tuvl.check.rule import Subject
 
 
 class UngatedResults(FaultRule):
-    """An agent reads the replies of APIs or MCP servers, and no guardrail at `tools` looks at them first.
+    """An agent reads the replies of APIs or MCP servers, and no guardrail at `tools` that can refuse them looks first.
 
     It is a list of what is not covered. A reply can hold what a stranger wrote, and the model reads it as part of its
     work; whether that matters depends on who can write there, and on what the agent can do.

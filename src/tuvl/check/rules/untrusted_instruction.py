@@ -14,9 +14,11 @@ class UntrustedInstruction(FaultRule):
 
     A model obeys its instructions before anything else, and they are the one place where a stranger's words must never
     stand. `context_injection` hands a value over as marked, untrusted content. Values closed by their type may be
-    rendered, and so may what only decides a condition. `_last_error` and its detail are untrusted after a step that
-    quotes what it was sent: a call of an API or of a server, an agent that answers outside of what it declares. It is a
-    warning while `spec.input` names no keys, so that nobody knows what the value can be.
+    rendered, and so may what only decides a condition. A value keeps its type as the item of a ForEach and in a copy
+    that is nothing else; it loses it where a JSON answer may overwrite its key, which `additionalProperties: false` in
+    `outcome.schema` rules out. `_last_error` and its detail are untrusted after a step that quotes what it was sent:
+    a call of an API or of a server, an agent that answers outside of what it declares. It is a warning for what an
+    input may bring that `spec.input` does not name, so that nobody knows what the value can be.
     """
 
     code = "TV710"
