@@ -5,8 +5,9 @@ PostgreSQL lets commits that carry a notice wait for each other, and none of our
 between has sent none, and one may be lost with a connection: nothing may rely on them but the wish to be fast.
 """
 
-import os
-import select
+import contextlib
+import selectors
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -33,9 +34,9 @@ class Notices:
         self._probe = ""
         self._pending = threading.Event()
         self._sent_at = float("-inf")
-        self._woken, self._wake = os.pipe()
-        os.set_blocking(self._woken, False)
-        os.set_blocking(self._wake, False)
+        self._woken, self._wake = socket.socketpair()
+        self._woken.setblocking(False)
+        self._wake.setblocking(False)
 
     def tell(self) -> None:
         """Have the others told soon, from any thread."""
@@ -45,18 +46,14 @@ class Notices:
 
     def stir(self) -> None:
         """End a wait, from any thread."""
-        try:
-            os.write(self._wake, b"!")
-        except (BlockingIOError, OSError):
-            return  # it is full, or closed: nobody has to be stirred any more
+        with contextlib.suppress(OSError):  # it is full, or closed: nobody has to be stirred any more
+            self._wake.send(b"!")
 
     def begin(self, session: sa.Connection) -> None:
         """Listen over a session, and find out whether notices come: behind a pooler they may not."""
         self._idling.trust(False)
         self._probe = uuid4().hex
         self._driver(session).add_notify_handler(self._heard)
-        # A notice says nothing that has to last: its commit waits for no disk.
-        session.exec_driver_sql("SET synchronous_commit = off")
         session.exec_driver_sql(f"LISTEN {self._channel}")
         self._send(session, self._probe)
 
@@ -77,9 +74,10 @@ class Notices:
                     self.flush(session)
                     continue
                 left = min(left, apart)
-            ready, _, _ = select.select([self._driver(session).fileno(), self._woken], [], [], left)
+            ready = self._ready(session, left)
             if self._woken in ready:
-                self._calm()
+                with contextlib.suppress(BlockingIOError):
+                    self._woken.recv(1024)
                 if not self._pending.is_set():
                     return
             elif ready:
@@ -93,12 +91,21 @@ class Notices:
 
     def close(self) -> None:
         """Let go of what a wait was ended by."""
-        os.close(self._wake)
-        os.close(self._woken)
+        self._wake.close()
+        self._woken.close()
 
     def _send(self, session: sa.Connection, words: str) -> None:
         self._sent_at = self._clock()
-        session.execute(sa.text("SELECT pg_notify(:channel, :words)"), {"channel": self._channel, "words": words})
+        # It says nothing that has to last: its commit waits for no disk. Only its own, also behind a pooler.
+        notify = f"NOTIFY {self._channel}, '{words}'"
+        session.exec_driver_sql(f"BEGIN; SET LOCAL synchronous_commit = off; {notify}; COMMIT")
+
+    def _ready(self, session: sa.Connection, seconds: float) -> set[object]:
+        """Wait for something over the session, or to be stirred; returns what there is."""
+        with selectors.DefaultSelector() as waits:
+            waits.register(self._driver(session), selectors.EVENT_READ)
+            waits.register(self._woken, selectors.EVENT_READ)
+            return {key.fileobj for key, _ in waits.select(seconds)}
 
     def _heard(self, notice: Any) -> None:
         if notice.channel != self._channel:
@@ -107,12 +114,6 @@ class Notices:
             self._idling.trust(True)
         elif not notice.payload:
             self._idling.hear()
-
-    def _calm(self) -> None:
-        try:
-            os.read(self._woken, 1024)
-        except BlockingIOError:
-            return
 
     def _driver(self, session: sa.Connection) -> Any:
         return cast(Any, session.connection.driver_connection)
