@@ -101,7 +101,7 @@ async def test_rows_of_a_run_that_was_taken_over_are_refused_and_those_beside_th
         "mine": (2, {"a/end": ROW, "b/end": ROW}),
         "theirs": (0, {}),
     }
-    assert runs.rows("mine") == {"a/end": ROW, "b/end": ROW}
+    assert runs.rows("mine", sealed=False) == {"a/end": ROW, "b/end": ROW}
 
 
 async def test_a_number_that_somebody_else_has_written_is_no_success(runs):
@@ -186,7 +186,7 @@ def test_half_a_character_is_written_so_that_databases_take_it():
 
 def test_one_process_may_have_a_run_in_its_own_file_and_then_those_of_a_shared_database(runs, tmp_path):
     async def body(run_id, payload, rows, found):
-        return {}
+        return {"v": 1, "result": {}}
 
     async def in_a_file() -> None:
         backend = Backend.on_file(str(tmp_path / "run.sqlite"), body)
@@ -205,4 +205,4 @@ def test_one_process_may_have_a_run_in_its_own_file_and_then_those_of_a_shared_d
         return standing.output
 
     asyncio.run(in_a_file())
-    assert asyncio.run(shared()) == {}
+    assert asyncio.run(shared()) == {"v": 1, "result": {}}
