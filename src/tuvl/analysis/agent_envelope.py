@@ -16,6 +16,7 @@ from tuvl.analysis.spend import NO_SPEND, Spend, by_field, calls
 from tuvl.analysis.step_envelope import StepEnvelope
 from tuvl.analysis.steps import StepView, mapping, text
 from tuvl.analysis.supervision_spend import judge_looks, one_look, steer_tokens
+from tuvl.analysis.value_sizes import Longest, unknown_sizes
 from tuvl.dataclass import dataclass
 
 TOKEN_BUDGET = "token_budget"
@@ -29,6 +30,8 @@ class AgentEnvelope:
     step: StepView
     scope: Scope
     nested: Callable[[StepView], StepEnvelope]
+    longest: Longest = unknown_sizes
+    """What is known of the lengths of values, for a figure that is no proof."""
 
     @cached_property
     def fields(self) -> AgentFields:
@@ -48,6 +51,7 @@ class AgentEnvelope:
             project=scope.project,
             lookup=scope.lookup,
             measure=scope.measure,
+            longest=self.longest,
         ).requests()
 
     @cached_property

@@ -8,14 +8,18 @@ from tuvl.analysis.fault import Fault
 from tuvl.analysis.measure import EXPECTED
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.analysis.value_sizes import Longest, unknown_sizes
 
 
-def overflow(step: StepView, workflow: WorkflowView, project: Surroundings) -> Fault | None:
+def overflow(
+    step: StepView, workflow: WorkflowView, project: Surroundings, longest: Longest = unknown_sizes
+) -> Fault | None:
     """Say how far it does not; `None` when it fits, when something shortens it, and when the window is not known.
 
-    What the file leaves open is taken to be small: one tool call a turn, and replies of no length.
+    What the file leaves open is taken to be small: one tool call a turn, and replies of no length. `longest` tells of
+    values that cannot be as long as the context.
     """
-    agent = agent_envelope(step, workflow, project, EXPECTED)
+    agent = agent_envelope(step, workflow, project, EXPECTED, longest=longest)
     window, fields = agent.fields.model.window, agent.fields
     if window is None or _shortened(step):
         return None
@@ -32,7 +36,7 @@ def overflow(step: StepView, workflow: WorkflowView, project: Surroundings) -> F
     if size is None or size <= window:
         return None
     which = "the request" if turns == 1 else "the last request" if fields.token_budget else f"request {turns}"
-    context = f"a context of {agent.scope.context_bytes:,} bytes"
+    context = f"a context of {longest(()) or agent.scope.context_bytes:,} bytes"
     grown = "" if turns == 1 else f", {most} tool call{'s' if most > 1 else ''} in each turn before it"
     return Fault(
         (*step.path, "agent", "max_iterations") if "max_iterations" in step.agent else (*step.path, "agent"),

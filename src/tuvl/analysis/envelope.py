@@ -21,6 +21,7 @@ from tuvl.analysis.step_envelope import StepEnvelope
 from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
 from tuvl.analysis.sums import AMOUNTS, SPENDS
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.analysis.value_sizes import Longest, unknown_sizes
 from tuvl.analysis.waiting import cut_off, item_bytes, item_count, rounds, step_seconds
 from tuvl.dataclass import dataclass
 from tuvl.model_table import table_entry
@@ -96,10 +97,11 @@ def agent_envelope(
     measure: Measure,
     *,
     lookup: Lookup = table_entry,
+    longest: Longest = unknown_sizes,
 ) -> AgentEnvelope:
-    """Reckon one agent by itself."""
+    """Reckon one agent by itself; `longest` tells of values in its texts that cannot be as long as the context."""
     reckoning = _Reckoning(_scope(workflow, project, measure, Waits(), lookup), None)
-    return AgentEnvelope(step, reckoning.scope, reckoning.nested)
+    return AgentEnvelope(step, reckoning.scope, reckoning.nested, longest)
 
 
 def _scope(workflow: WorkflowView, project: Surroundings, measure: Measure, waits: Waits, lookup: Lookup) -> Scope:

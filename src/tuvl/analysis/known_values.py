@@ -1,15 +1,18 @@
 """What is known of the values that context keys hold: by `spec.input`, or by the `set` steps that write them."""
 
+from functools import cached_property
 from typing import NamedTuple
 
-from tuvl.analysis.flow_graph import Place
+from tuvl.analysis.flow_graph import Edge, Place
 from tuvl.analysis.key_flow import KeyFlow
 from tuvl.analysis.schema_facts import part_of, takes_others, types_of
-from tuvl.analysis.steps import StepView, mapping
+from tuvl.analysis.steps import StepView, mapping, text
+from tuvl.analysis.templates import strings
 from tuvl.analysis.type_names import said
 from tuvl.analysis.witness import shortest
 from tuvl.dataclass import dataclass
 from tuvl.suggest import closest
+from tuvl.templating.plain import is_template, plain_template
 from tuvl.templating.result import Types, result_types
 
 BY_INPUT = "by `spec.input`"
@@ -83,7 +86,43 @@ class KnownValues:
         known = self.at(place.index, path[0])
         return None if known is None else known.types(path[1:])
 
+    def _of_item(self, place: Place, key: str) -> Known | None:
+        """What a step sees that others call: an item of the lists that it is the body of, and else what those see."""
+        bit, found = self._flow.graph.keys.bit(key), list[Known | None]()
+        for edge in self._calls[place.index]:
+            step = self._flow.graph.places[edge.source].step
+            if step.kind == "ForEach" and key == (text(step.data.get("as")) or "item"):
+                found.append(self._item(edge.source, step))
+            else:
+                found.append(None if (edge.sure | edge.maybe) & bit or edge.more else self.at(edge.source, key))
+        known = [each for each in found if each is not None]
+        if not known or len(known) < len(found):
+            return None
+        return Known(tuple(schema for each in known for schema in each.schemas), known[0].by)
+
+    def _item(self, place: int, step: StepView) -> Known | None:
+        source = step.data.get("items")
+        if isinstance(source, list) and not any(strings(source, (), "{")):
+            return Known(({"enum": source},), f"as step {step.id!r} lists it")
+        plain = plain_template(source) if isinstance(source, str) else None
+        if plain is None or not plain.single:
+            return None
+        key, *path = map(str, plain.single)
+        known = self.at(place, key)
+        return known and Known(tuple(part_of(schema, (*path, "0")) for schema in known.schemas), known.by)
+
+    @cached_property
+    def _calls(self) -> dict[int, list[Edge]]:
+        found: dict[int, list[Edge]] = {}
+        for edges in self._flow.graph.edges:
+            for edge in edges:
+                if not edge.signal:
+                    found.setdefault(edge.target, []).append(edge)
+        return found
+
     def _known(self, place: int, key: str) -> Known | None:
+        if place < self._flow.graph.end and self._flow.graph.places[place].called:
+            return self._of_item(self._flow.graph.places[place], key)
         flow, bit = self._flow, self._flow.graph.keys.bit(key)
         unheard = (flow.possible[place] or 0) & flow.more
         if key.startswith("_") or bit & self._others or unheard:
@@ -103,6 +142,8 @@ class KnownValues:
         """A schema that holds of what a value of a `set` step is rendered to."""
         if depth > _DEEPEST:
             return {}
+        if isinstance(value, str) and not is_template(value):
+            return {"type": "string", "maxLength": len(value)}
         if isinstance(value, str):
             types = result_types(value, lambda path: self.types(place, path))
             return {} if types is None else {"type": sorted(types)}

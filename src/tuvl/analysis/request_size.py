@@ -16,6 +16,7 @@ from tuvl.analysis.signals import outcomes
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.text_size import TextSize, prose_sizes, size
+from tuvl.analysis.value_sizes import Longest, unknown_sizes
 from tuvl.dataclass import dataclass
 from tuvl.values import dump_json
 
@@ -48,22 +49,24 @@ class RequestSizes:
     project: Surroundings
     lookup: Lookup
     measure: Measure
+    longest: Longest = unknown_sizes
 
     def requests(self) -> Requests:
         """All of it."""
         measure, fields = self.measure, self.fields
         system, user = self._opening()
+        told, instructed = self._length(user), self._length(system)
         site = look_at(
             self.step,
             "input",
-            exactly(measure.bytes(user.length(self.context_bytes, proof=measure.retries)), self.context_field),
+            exactly(measure.bytes(told), self.context_field),
             project=self.project,
             lookup=self.lookup,
             measure=measure,
             context_bytes=self.context_bytes,
         )
         instructions = measure.bytes(system.literal) + self._offer + 2 * measure.frame + measure.request_frame
-        rendered = measure.bytes(system.length(self.context_bytes, proof=measure.retries) - system.literal)
+        rendered = measure.bytes(instructed - system.literal)
         said = self._said_on_the_way() if fields.autonomous else NOTHING
         first = exactly(instructions + rendered) + site.text + said
         summary = self._summary()
@@ -81,6 +84,9 @@ class RequestSizes:
         )
         fixed = measure.bytes(system.literal + user.literal) + self._offer
         return Requests(history=history, input_site=site, fixed=fixed, summary=summary)
+
+    def _length(self, text: TextSize) -> int:
+        return text.length(self.context_bytes, proof=self.measure.retries, longest=self.longest)
 
     def _opening(self) -> tuple[TextSize, TextSize]:
         agent, project = self.step.agent, self.project

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from tuvl.analysis.references import ARTIFACT_SCHEME
 from tuvl.analysis.surroundings import Surroundings
+from tuvl.analysis.value_sizes import Longest, Path, unknown_sizes
 from tuvl.dataclass import dataclass
 from tuvl.templating.budget import MAX_TEXT
 from tuvl.templating.extent import extent
@@ -12,8 +13,6 @@ from tuvl.templating.scan import scan
 
 LONGEST_RENDERING = 4 * MAX_TEXT
 """Bytes that one rendering may give: its bound counts characters."""
-
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +40,17 @@ class TextSize:
             counts[path] = counts.get(path, 0) + 1
         return max((sum(counts.get(path[:end], 0) for end in range(len(path) + 1)) for path in counts), default=0)
 
-    def length(self, context_bytes: int, *, proof: bool) -> int:
-        """Bytes of the rendered text, when the context has so many; a proof counts what expressions may repeat, too."""
-        return self.literal + self.copies * context_bytes + (self.free * LONGEST_RENDERING if proof else 0)
+    def length(self, context_bytes: int, *, proof: bool, longest: Longest = unknown_sizes) -> int:
+        """Bytes of the rendered text, when the context has so many; a proof counts what expressions may repeat, too.
+
+        `longest` tells of values that cannot be as long as the context.
+        """
+        known = {path: longest(path) for path in self.paths}
+        sizes = (known[path] for path in self.paths)
+        shown = sum(min(size, context_bytes) for size in sizes if size is not None)
+        rest = TextSize(paths=tuple(path for path in self.paths if known[path] is None))
+        of_engine = self.free * LONGEST_RENDERING if proof else 0
+        return self.literal + shown + rest.copies * context_bytes + of_engine
 
 
 NO_TEXT = TextSize()

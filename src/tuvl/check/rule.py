@@ -11,6 +11,7 @@ from tuvl.analysis.key_flow import KeyFlow, key_flow
 from tuvl.analysis.router_signals import RouterSignals
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.analysis.taint import Taint, taint_of
+from tuvl.analysis.value_sizes import ValueSizes
 from tuvl.check.finding import Finding, Severity
 from tuvl.dataclass import dataclass
 from tuvl.project.index import ProjectIndex
@@ -73,6 +74,11 @@ class Subject:
     def routers(self) -> RouterSignals | None:
         """What the routers of the workflow can return; `None` when its keys cannot be followed."""
         return RouterSignals(self.keys) if self.keys is not None else None
+
+    @cached_property
+    def sizes(self) -> ValueSizes | None:
+        """How long values of the workflow are at most; `None` when its keys cannot be followed."""
+        return ValueSizes(self.keys) if self.keys is not None else None
 
     @cached_property
     def taint(self) -> Taint | None:
