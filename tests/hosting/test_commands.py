@@ -158,6 +158,15 @@ def test_a_run_in_a_file_is_forked_into_another_file(run, server, tmp_path):
     assert run.tuvl("replay", fork, cwd=tmp_path).document["divergence"] is None
 
 
+def test_the_files_of_a_fork_are_of_use_from_its_beginning_on(run, server, tmp_path):
+    make_project(tmp_path)
+    first = run.tuvl(*w(server[0]), cwd=tmp_path).document["run_id"]
+    (kept,) = (tmp_path / ".tuvl" / "definitions").iterdir()
+    os.utime(kept, (0, 0))
+    assert run.tuvl("runs", "fork", first, "--at", "inner", cwd=tmp_path).code == 0
+    assert kept.stat().st_mtime > (tmp_path / ".tuvl" / "runs" / f"{first}.sqlite").stat().st_ctime - 86_400
+
+
 def test_a_fork_in_a_file_asks_again_and_whoever_asked_for_the_run_before_may_not_answer(run, tmp_path):
     make_project(tmp_path)
     for name in ("ann", "bob"):

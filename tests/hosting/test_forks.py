@@ -1,8 +1,13 @@
 """A fork is a run of whoever forks: with the rights of that one, and with what people have said asked again."""
 
+import asyncio
+import time
+
 import pytest
+import sqlalchemy as sa
 
 from tests.durable.durable_project import counting
+from tuvl.durable.retention_state import RetentionState
 from tuvl.errors import UsageError
 from tuvl.hosting.host import Host
 from tuvl.hosting.requests import AnswerRefused, AnswerRequest, NoSuchRun, StartRequest, WaitingRun
@@ -10,6 +15,8 @@ from tuvl.principal import ANY, Principal
 
 ANN, BOB, CAY, DAVE = (Principal(id=name, groups=frozenset({"finance"})) for name in ("ann", "bob", "cay", "dave"))
 OPERATOR = Principal(scopes=frozenset({ANY}))
+
+YEAR = 365 * 86_400.0
 
 CALL = (
     '{{ id: {0}, kind: APICall, http: {{ url: "http://127.0.0.1:{{{{ origin }}}}/x/{0}", method: POST, json: {{}} }} }}'
@@ -166,3 +173,20 @@ async def test_a_fork_needs_what_a_start_needs_and_has_the_rights_of_who_forks(a
             await ended(host, fork)
             started, _ = await host.kept(fork)
             assert (started.principal, started.also_requested_by) == (other, ("ann",))
+
+
+async def test_the_files_of_a_fork_are_kept_though_nothing_else_had_been_made_of_them_for_long(asking):
+    with counting() as (port, _):
+        async with asking.host() as host:
+            first = await host.start(StartRequest(workflow="asked", input={"origin": str(port)}, principal=ANN))
+            await asked_in(host, first)
+            digest = (await host.kept(first))[0].definition
+            uses = host._state.tables.uses
+            long_ago = sa.update(uses).values(first=uses.c.first - YEAR, last=uses.c.last - YEAR)
+            await asyncio.to_thread(host._state.in_transaction, lambda connection: connection.execute(long_ago))
+            fork = await host.fork(first, "sure", BOB)
+            retention = RetentionState(host._state, host._runs.engine, host._runs.schema)
+            await asyncio.to_thread(retention.forget_definitions, unused_since=time.time() + YEAR, dry_run=False)
+            assert await asyncio.to_thread(host._state.definition, digest)
+            await say(host, fork, "pay", CAY)
+            await ended(host, fork)

@@ -3,11 +3,13 @@
 import asyncio
 import os
 import signal
+import time
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from tests.durable.durable_project import counting
 from tests.durable.processes import processes
@@ -18,6 +20,7 @@ from tests.hosting.test_forks import ANN, BOB, CALL, INPUT, OPERATOR, asked_in, 
 from tests.hosting.test_takeover import end_session, gone
 from tuvl.durable.definitions import is_definition
 from tuvl.durable.renewals import Renewals
+from tuvl.durable.retention_state import RetentionState
 from tuvl.durable.row_table import rows_of
 from tuvl.errors import UsageError
 from tuvl.hosting.host import Host
@@ -129,6 +132,32 @@ async def test_of_several_newer_files_the_last_ones_count(staged):
             await say_yes(host, run_id)
             await ended(host, run_id)
     assert dict(counted.counts) == {"/x/prep": 1, "/x/c": 1}
+
+
+async def test_the_newer_files_are_kept_as_long_as_a_run_needs_them_that_began_long_before_them(staged):
+    with counting() as (port, counted):
+        async with staged.host() as host:
+            run_id = await waiting_run(host, port)
+            _, before = await host.kept(run_id)
+            await asyncio.to_thread(make_older, host, run_id, days=60)
+            edit(staged.folder, "/x/more", "/x/later")
+            assert await host.renew(run_id, OPERATOR)
+            _, after = await host.kept(run_id)
+            (digest,) = [row["value"] for name, row in after.items() if name not in before]
+            retention = RetentionState(host._state, host._runs.engine, host._runs.schema)
+            in_a_year = time.time() + 365 * 86_400
+            await asyncio.to_thread(retention.forget_definitions, unused_since=in_a_year, dry_run=False)
+            assert await asyncio.to_thread(host._state.definition, digest)
+            await say_yes(host, run_id)
+            await ended(host, run_id)
+    assert dict(counted.counts) == {"/x/prep": 1, "/x/later": 1}
+
+
+def make_older(host: Host, run_id: str, *, days: float) -> None:
+    table = host._state.tables.workflows
+    older = sa.update(table).where(table.c.workflow_uuid == run_id)
+    older = older.values(created_at=table.c.created_at - int(days * 86_400_000))
+    host._state.in_transaction(lambda connection: connection.execute(older))
 
 
 async def test_a_run_that_is_performed_is_refused_and_comes_to_its_end_with_the_files_it_has(site):

@@ -16,6 +16,7 @@ from tuvl.cli.resume_hosted import kept_hosted
 from tuvl.cli.running import Interrupts, run_to_end
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.control import RunControl
+from tuvl.durable.definitions import Definitions
 from tuvl.durable.embedded import EmbeddedRuns
 from tuvl.durable.inherited import has_entry
 from tuvl.durable.record import DurableJournal
@@ -95,6 +96,7 @@ async def _in_file(
     async def perform(payload: JsonObject, journal: DurableJournal) -> RunResult:
         view.say(f"durable run {new}; `tuvl resume {new}` goes on with it when this process is lost", mark="now")
         started = last_definition(journal.rows, Started.of(payload))
+        Definitions(root).still_used(started.definition)  # also where it was last so long before the fork begins
         found = defined(root, started)
         engine = Engine(found.project, settings=settings, environ=environment(), model_overrides=started.models)
         let_be_controlled(engine, found.project, settings, durable=True)

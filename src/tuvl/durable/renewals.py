@@ -61,6 +61,7 @@ class Renewals:
             if number != after:
                 return "gone_on"
             connection.execute(sa.insert(self._entries).values(self._values(run_id, after + 1, name, entry)))
+            self._need(connection, run_id, definition)
             self._free(connection, run_id)
             return "renewed"
 
@@ -94,6 +95,14 @@ class Renewals:
         now = int(time.time() * 1000)
         values = (run_id, number, name, text_of(entry), now, now, FORM, APPLICATION, now)
         return dict(zip(OF_ROW.split(", "), values, strict=True))
+
+    def _need(self, connection: sa.Connection, run_id: str, definition: str) -> None:
+        """Keep that a definition is needed by a run which began before there was that definition."""
+        table, uses = self._state.tables.workflows, self._state.tables.uses
+        query = sa.select(table.c.created_at).where(table.c.workflow_uuid == run_id)
+        begun = connection.execute(query).scalar_one() / 1000.0
+        later = (uses.c.digest == definition, uses.c.first > begun)
+        connection.execute(sa.update(uses).where(*later).values(first=begun))
 
     def _free(self, connection: sa.Connection, run_id: str) -> None:
         """Have a run taken anew that waits, stands in line, or was left by a process that is gone."""

@@ -379,6 +379,7 @@ class Host:
         async with self._workshop.of(last_definition(rows_of_payload(payload), started)) as prepared:
             plan = prepared.plan
             check_start(plan, by)
+        await self.still_used()  # also where it was last of use long before the fork begins
         new = uuid4().hex
         await self._accept(new, started, payload, plan, here=here)
         return new
@@ -386,8 +387,7 @@ class Host:
     async def renew(self, run_id: str, by: Principal) -> bool:
         """Have a run go on with the files as they are now, in whichever process takes it; `False` where it does so.
 
-        That is so for one that nobody performs, and whose record those files would have come to. Raises `NoSuchRun`,
-        and what `tuvl.hosting.renewing.renew` raises.
+        Raises `NoSuchRun`, and what `tuvl.hosting.renewing.renew` raises.
         """
         standing = await self._standing(run_id)
         if not _may_see(by, Started.of(standing.payload).principal.tenant):
