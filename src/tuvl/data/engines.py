@@ -77,10 +77,13 @@ def open_engine(url: URL, pooling: Pooling, reached: Reached) -> Opened:
         engine = create_async_engine(url, pool_pre_ping=True, hide_parameters=True, **_pool(pooling))
         _connect(engine, url, reached)
         return Opened(engine)
-    workers = set[threading.Thread]()
+    workers, changing = set[threading.Thread](), threading.Lock()
 
     def connect(*args: Any, **options: Any) -> sqlite3.Connection:
-        workers.add(threading.current_thread())
+        with changing:
+            # Connections of busy times come and go, and each had a thread of its own.
+            workers.difference_update([worker for worker in workers if not worker.is_alive()])
+            workers.add(threading.current_thread())
         if _is_own(url):
             with suppress(OSError):  # SQLite says why it cannot be made
                 make_own_database(Path(url.database or ""))
