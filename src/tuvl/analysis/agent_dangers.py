@@ -14,7 +14,7 @@ from tuvl.analysis.agent_effects import (
     outside_tools,
     takes_its_choice,
 )
-from tuvl.analysis.effects import effects_of
+from tuvl.analysis.danger_inside import danger_behind
 from tuvl.analysis.egress import goes_back
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.flow_graph import Place
@@ -177,15 +177,23 @@ def fail_open_gates(step: StepView, workflow: WorkflowView, project: Surrounding
 
 
 def missing_approvals(step: StepView, workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:
-    """Tools that are marked as dangerous, and that no person is asked about."""
+    """Tools that are, or run, a write that is marked as dangerous, and that no person is asked about."""
     for use in tool_uses(step, workflow):
-        marked = use.step.data.get("danger") is True and effects_of(use.step, project) == "write"
-        if marked and not is_approved(use, project):
-            message = f"agent {step.id!r} may call {use.ref!r} unasked, a write that is marked `danger: true`"
-            if never_asks(use):
-                message = f"{message}: its `approval` is never true"
-            yield Fault(
-                (*use.path, "ref"),
-                message,
-                'give this entry `approval: required`, or a condition such as `approval: "{{ args.amount > 100 }}"`',
+        if is_approved(use, project):
+            continue
+        danger = danger_behind(use.step, workflow, project)
+        if danger is None:
+            continue
+        message = f"agent {step.id!r} may call {use.ref!r} unasked, a write that is marked `danger: true`"
+        if danger.workflow is not None:
+            message = (
+                f"agent {step.id!r} may call {use.ref!r} unasked, which runs {danger.step.id!r} of workflow "
+                f"{danger.workflow!r}, a write that is marked `danger: true`"
             )
+        if never_asks(use):
+            message = f"{message}: its `approval` is never true"
+        yield Fault(
+            (*use.path, "ref"),
+            message,
+            'give this entry `approval: required`, or a condition such as `approval: "{{ args.amount > 100 }}"`',
+        )

@@ -12,7 +12,12 @@ _READING_OPERATIONS = ("read", "list")
 
 
 def effects_of(step: StepView, project: Surroundings = ALONE) -> Effects:
-    """The step's declared `effects`, else a node's own, else what its kind implies; in doubt `write`."""
+    """The step's declared `effects`, else a node's own, else what its kind implies; in doubt `write`.
+
+    An operation on records that writes does so whatever is declared.
+    """
+    if step.kind == "ModelOp" and writes_by_kind(step, project):
+        return "write"
     match step.data.get("effects"):
         case "read":
             return "read"
@@ -29,6 +34,21 @@ def effects_of(step: StepView, project: Surroundings = ALONE) -> Effects:
             return _effects_of_node(step, project)
         case _:
             return "write"
+
+
+def writes_by_kind(step: StepView, project: Surroundings = ALONE) -> bool:
+    """Whether a step writes by its own text, whatever `effects` it declares; `False` where nobody can tell."""
+    match step.kind:
+        case "APICall":
+            return (step.get("http", "method") or "GET") not in _SAFE_METHODS
+        case "ModelOp":
+            return step.data.get("operation") not in (*_READING_OPERATIONS, None)
+        case "Functional":
+            runner = step.data.get("runner")
+            node = project.nodes.declared.get(runner) if isinstance(runner, str) else None
+            return node is not None and node.effects == "write"
+        case _:
+            return False
 
 
 def _effects_of_node(step: StepView, project: Surroundings) -> Effects:

@@ -6,7 +6,7 @@ Both are asked of all steps of the workflow, and of those it runs in turn, in wh
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from tuvl.analysis.effects import effects_of
+from tuvl.analysis.effects import effects_of, writes_by_kind
 from tuvl.analysis.references import step_references
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.spill import OTHERS
@@ -35,19 +35,42 @@ def inside(name: str | None, project: Surroundings) -> list[WorkflowView] | None
     return list(found.values())
 
 
+def writes_in_fact(step: StepView, project: Surroundings) -> bool:
+    """Whether a step writes: it says so, or does so by its own text or that of a workflow it runs, whatever it says."""
+    if effects_of(step, project) == "write" or writes_by_kind(step, project):
+        return True
+    if step.kind != "Workflow":
+        return False
+    views = inside(text(step.data.get("workflow")), project)
+    return views is None or any(
+        _acts_itself(each, project) or writes_by_kind(each, project) for view in views for each in view.steps
+    )
+
+
 def acts(step: StepView, project: Surroundings) -> bool:
-    """Whether a step can change something outside the run; in doubt it can."""
+    """Whether a step can change something outside the run; in doubt it can.
+
+    That a call only reads is believed, since some services are asked by POST; of records and nodes more is known.
+    """
     declared = step.data.get("effects")
-    if declared in ("read", "write"):
-        return bool(declared == "write")
-    if step.kind == "Workflow":
-        views = inside(text(step.data.get("workflow")), project)
-        return views is None or any(_acts_itself(each, project) for view in views for each in view.steps)
-    return _acts_itself(step, project)
+    if declared == "write":
+        return True
+    if step.kind != "Workflow":
+        return _acts_itself(step, project)
+    views = inside(text(step.data.get("workflow")), project)
+    if declared == "read":
+        return any(_contradicts(each, project) for view in views or () for each in view.steps)
+    return views is None or any(_acts_itself(each, project) for view in views for each in view.steps)
+
+
+def _contradicts(step: StepView, project: Surroundings) -> bool:
+    return step.kind != "APICall" and writes_by_kind(step, project)
 
 
 def _acts_itself(step: StepView, project: Surroundings) -> bool:
-    if step.data.get("effects") == "read" or step.kind in _ONLY_INSIDE:
+    if step.data.get("effects") == "read":
+        return _contradicts(step, project)
+    if step.kind in _ONLY_INSIDE:
         return False
     if step.kind == "Workflow":
         return bool(step.data.get("effects") == "write")

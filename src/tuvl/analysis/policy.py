@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from tuvl.analysis.effects import effects_of
+from tuvl.analysis.inside import writes_in_fact
 from tuvl.analysis.language_models import DEFAULT_MODEL
 from tuvl.analysis.steps import StepView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
@@ -50,8 +51,12 @@ def only_hosts(project: Surroundings) -> tuple[str, ...] | None:
 
 
 def asks_by_policy(step: StepView, project: Surroundings) -> bool:
-    """Whether a person is asked before this step runs as a tool, whatever the workflow says."""
-    return effects_of(step, project) in items(mapping(policy_of(project).get("require_approval")).get("effects"))
+    """Whether a person is asked before this step runs as a tool, whatever the workflow says.
+
+    A workflow can only be stricter: `effects: read` at a step that writes by its own text takes nothing away.
+    """
+    asked = items(mapping(policy_of(project).get("require_approval")).get("effects"))
+    return effects_of(step, project) in asked or ("write" in asked and writes_in_fact(step, project))
 
 
 def _texts(value: object) -> tuple[str, ...] | None:

@@ -10,11 +10,12 @@ from tuvl.check.rule import Subject
 
 
 class ApprovalMissing(FaultRule):
-    """An agent may call a step that is marked `danger: true`, and no person is asked.
+    """An agent may call a step that is marked `danger: true`, or run one in another workflow, and no person is asked.
 
     The mark says that this write should never run unapproved, and on the spine a route decides about it. In the loop
     the model does, unless the entry of the tool has an `approval`, or the project's policy asks for one. An expression
-    that is false whatever the arguments are, by what `parameters` says of them, asks nobody.
+    that is false whatever the arguments are, by what `parameters` says of them, asks nobody. Of a workflow that a tool
+    runs every way counts on which nobody has answered a HumanInTheLoop step before.
     """
 
     code = "TV709"

@@ -1,0 +1,142 @@
+"""A step that says it reads and writes by its own text takes no write past the policy, nor past who is to be asked."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.check.checking import check, messages, workflow
+from tuvl.analysis.policy import asks_by_policy
+from tuvl.analysis.steps import StepView, WorkflowView, mapping
+from tuvl.project.index import ProjectIndex
+
+POST = 'kind: APICall, http: { url: "https://m.example/", method: POST }'
+NODES = """
+from tuvl import node
+
+
+@node("writes", effects="write")
+def writes(ctx):
+    return {}
+
+
+@node("silent")
+def silent(ctx):
+    return {}
+"""
+SUB = """
+kind: Workflow
+metadata: { name: sub }
+spec:
+  steps:
+    - { id: pay, STEP }
+"""
+RECORD = """
+kind: ModelDefinition
+metadata: { name: T }
+spec: { tablename: t, fields: [{ name: a, type: integer, primary_key: true }] }
+"""
+
+
+def files(tool: str, *, inside: str = POST, entry: str = "") -> dict[str, str]:
+    agent = f"{{ model: own/x, steering: Work., tools: [{{ ref: tool, {entry} }}] }}"
+    steps = f"""
+- {{ id: work, kind: Agent, mode: autonomous, agent: {agent}, routes: {{ max_iterations: END }} }}
+- {{ id: tool, description: Does it., {tool} }}
+- {{ id: body, {POST}, danger: true }}
+"""
+    config = "kind: ProjectConfig\nspec: { policy: { require_approval: { effects: [write] } } }\n"
+    return workflow(steps, "context: T") | {
+        "tuvl.yaml": config,
+        "nodes/n.py": NODES,
+        "models/t.yaml": RECORD,
+        "workflows/sub.yaml": SUB.replace("STEP", inside),
+    }
+
+
+def tool_of(tmp_path: Path, given: dict[str, str]) -> tuple[StepView, ProjectIndex]:
+    check(tmp_path, given)
+    project = ProjectIndex(tmp_path)
+    document = project.workflow("w")
+    assert document is not None
+    return WorkflowView(mapping(document.data)).by_id["tool"], project
+
+
+@pytest.mark.parametrize(
+    ("tool", "inside", "asks"),
+    [
+        (f"{POST}, effects: read", POST, True),
+        (POST, POST, True),
+        ("kind: ModelOp, model: T, operation: create, payload: { a: 1 }, effects: read", POST, True),
+        ("kind: Functional, runner: writes, effects: read", POST, True),
+        ("kind: Workflow, workflow: sub, effects: read", POST, True),
+        ("kind: Workflow, workflow: sub, effects: read", f"{POST}, effects: read", True),
+        ("kind: Workflow, workflow: sub, effects: read", "kind: Workflow, workflow: gone, effects: read", True),
+        ("kind: Workflow, workflow: sub, effects: read", "kind: ModelOp, model: T, operation: list", False),
+        ("kind: ModelOp, model: T, operation: list", POST, False),
+        ("kind: ModelOp, model: T, operation: list, effects: write", POST, True),
+        ("kind: Functional, runner: silent, effects: read", POST, False),
+        ('kind: APICall, http: { url: "https://m.example/" }', POST, False),
+    ],
+)
+def test_policy_asks_about_what_writes_whatever_the_step_says(
+    tmp_path: Path, tool: str, inside: str, asks: bool
+) -> None:
+    assert asks_by_policy(*tool_of(tmp_path, files(tool, inside=inside))) is asks
+
+
+def without_policy(given: dict[str, str]) -> dict[str, str]:
+    return given | {"tuvl.yaml": "kind: ProjectConfig\nspec: {}\n"}
+
+
+DANGER = f"{POST}, danger: true"
+PERSON = "kind: HumanInTheLoop, ui: { title: Pay? }, human_feedback: [{ name: ok, type: boolean }] }"
+
+
+@pytest.mark.parametrize(
+    ("tool", "inside", "told"),
+    [
+        (DANGER, POST, "may call 'tool' unasked, a write"),
+        (f"{DANGER}, effects: read", POST, "may call 'tool' unasked, a write"),
+        ("kind: Workflow, workflow: sub", DANGER, "which runs 'pay' of workflow 'sub', a write"),
+        (
+            "kind: Workflow, workflow: sub",
+            f"kind: ForEach, items: [1], step: one }}\n    - {{ id: one, {DANGER}",
+            "which runs 'one' of workflow 'sub', a write",
+        ),
+        (
+            "kind: Workflow, workflow: sub",
+            f"{PERSON}\n    - {{ id: after, {DANGER}".replace(
+                " }\n", ", timeout_s: 9, routes: { timeout: after } }\n", 1
+            ),
+            None,
+        ),
+        (
+            "kind: Workflow, workflow: sub",
+            f"kind: Router, match: {{ field: x }}, routes: {{ a: ask, b: after }} }}\n    - {{ id: ask, {PERSON}\n"
+            f"    - {{ id: after, {DANGER}",
+            "which runs 'after' of workflow 'sub', a write",
+        ),
+        ("kind: Workflow, workflow: sub", f"{PERSON}\n    - {{ id: after, {DANGER}", None),
+        ("kind: Workflow, workflow: sub", 'kind: APICall, http: { url: "https://m.example/" }, danger: true', None),
+        ("kind: Workflow, workflow: sub", "kind: Workflow, workflow: sub", None),
+        (POST, DANGER, None),
+    ],
+)
+def test_dangerous_write_is_told_where_a_tool_comes_to_it_and_nobody_is_asked(
+    tmp_path: Path, tool: str, inside: str, told: str | None
+) -> None:
+    found = messages(check(tmp_path, without_policy(files(tool, inside=inside))), "TV709")
+    assert len(found) == (told is not None)
+    assert all(told in message for message in found if told is not None)
+    approved = without_policy(files(tool, inside=inside, entry="approval: required"))
+    assert messages(check(tmp_path, approved), "TV709") == []
+
+
+def test_record_is_written_whatever_the_step_says(tmp_path: Path) -> None:
+    head = "kind: ModelOp, model: T, operation: create, payload: { a: '{{ args.b }}' }, effects: read"
+    given = without_policy(files(head))
+    text = given["workflows/w.yaml"].replace(
+        "context: T", "context: T\n  input: { properties: { t: { type: string } } }"
+    )
+    found = messages(check(tmp_path, given | {"workflows/w.yaml": text}), "TV702")
+    assert ["which can act with 'tool' unasked" in message for message in found] == [True]
