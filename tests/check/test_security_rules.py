@@ -389,6 +389,14 @@ class TestInlineSecret:
         assert self.SECRET not in "".join(report.texts.values())
         assert "api_key: ****" in report_text(report)
 
+    @pytest.mark.parametrize(("password", "count"), [("blue", 1), ("hunter2", 1), ("(secret)", 0), ("dev", 0)])
+    def test_password_in_a_url_is_one_however_short_but_for_what_a_lock_shows_of_it(
+        self, tmp_path: Path, password: str, count: int
+    ) -> None:
+        spec = f"{{ type: postgresql, connection: 'postgresql://u:{password}@h/d' }}"
+        source = f"kind: DataSource\nmetadata: {{ name: d }}\nspec: {spec}\n"
+        assert len(messages(check(tmp_path, {"datasources/d.yaml": source}), "TV701")) == count
+
     @pytest.mark.parametrize(
         "value",
         ['"${KEY}"', '"${KEY:none}"', "your-api-key-here", "sk-xxxxxxxxxxxxxxxxxxxxxxxx", "not-needed", "ollama"],
@@ -461,6 +469,22 @@ class TestAddresses:
         ("command: tools/server", 1),
         ("command: /usr/bin/server", 0),
         ("command: uvx, args: [mcp-server-time]", 0),
+        ("command: sudo, args: [-u, x, sh, -c, y]", 1),
+        ("command: nohup, args: [bash, x.sh]", 1),
+        ("command: xargs, args: [sh, -c]", 1),
+        ("command: /usr/bin/env, args: [A=1, zsh]", 1),
+        ('command: "${SHELL}", args: [-c, x]', 1),
+        ('command: "${COMSPEC:cmd}", args: [/c, x]', 1),
+        ("command: python3.12, args: [-c, import os]", 1),
+        ("command: python, args: [-u, -c, import os]", 1),
+        ("command: node, args: [--eval, x]", 1),
+        ("command: deno, args: [eval, x]", 1),
+        ("command: env, args: [perl, -e, x]", 1),
+        ("command: python -c x", 1),
+        ("command: python, args: [-m, server, -c, config.toml]", 0),
+        ("command: node, args: [server.js, -e, production]", 0),
+        ("command: server, args: [sh, -c, -e]", 0),
+        ("command: env, args: [A=1, uvx, mcp-server-time]", 0),
         ('command: server, env: { ALL: "${*}" }', 1),
         ('command: server, env: { TZ: "${TZ}" }', 0),
     ],

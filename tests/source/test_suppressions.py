@@ -13,6 +13,11 @@ def test_codes_and_reason_of_a_comment_are_read():
     assert collect(text) == [(1, ("TV702", "TV601"), "reviewed in May"), (2, ("TV1",), "x"), (3, ("TV2",), "")]
 
 
+def test_dashes_are_no_reason():
+    text = "a: 1  # tuvl: ignore[TV702] -\nb: 2  # tuvl: ignore[TV702]: –—\nc: 3  # tuvl: ignore[TV702] - é\n"
+    assert collect(text) == [(1, ("TV702",), ""), (2, ("TV702",), ""), (3, ("TV702",), "- é")]
+
+
 def test_what_stands_in_text_is_no_comment():
     text = (
         "a: '# tuvl: ignore[TV1] x'\n"

@@ -51,7 +51,7 @@ _ASSIGNED = re.compile(r"([\w.-]+)=([^&\s,;\"']+)")
 _DEFAULT = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*):[^{}]*\}")
 _HOLES = re.compile(r"\$\{[^{}]*\}|\{\{.*?\}\}", re.DOTALL)
 _PLACEHOLDER = re.compile(
-    r"your[-_ ]|change[-_ ]?me|example|placeholder|dummy|sample|redacted|replace[-_ ]|insert[-_ ]|todo"
+    r"your[-_ ]|change[-_ ]?me|example|placeholder|dummy|sample|redacted|\(secret\)|replace[-_ ]|insert[-_ ]|todo"
     r"|not[-_ ]?(?:needed|used|required|set)|unused|no[-_]?key|\.\.\.|…|xxx|\*\*\*|<[^>]*>|^(.)\1+$",
     re.IGNORECASE,
 )
@@ -89,7 +89,7 @@ def reads_as(text: str, names: Sequence[str]) -> str | None:
 def _by_place(text: str, names: Sequence[str]) -> str | None:
     if "://" in text:
         in_url = _IN_URL.search(text)
-        if in_url is not None and not _is_placeholder(in_url[1]) and len(in_url[1]) >= 6:
+        if in_url is not None and not _is_placeholder(in_url[1]) and len(in_url[1]) >= _SHORTEST_PASSWORD:
             return "a URL with a password"
         if any(names_a_credential(name) and _is_literal(given) for name, given in _ASSIGNED.findall(text)):
             return "a URL with a key or token"

@@ -43,7 +43,7 @@ def suppressions(text: str) -> tuple[Suppression, ...]:
         if match is not None and (match.start() == 0 or line[match.start() - 1] in " \t"):
             codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
             target = number if line[: match.start()].strip() else following[number - 1]
-            comment = Suppression(line=number, codes=codes, reason=match["reason"].strip(), target=target)
+            comment = Suppression(line=number, codes=codes, reason=_reason(match["reason"]), target=target)
             found.append((Position(number, match.start() + 1), comment))
     if not found:
         return ()
@@ -82,3 +82,8 @@ def _scalars(text: str) -> Iterator[Range]:
         return
     finally:
         parser.dispose()
+
+
+def _reason(text: str) -> str:
+    """A reason has words: a dash or a colon says nothing."""
+    return text.strip() if any(map(str.isalnum, text)) else ""
