@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from tuvl.clock import Clock
 from tuvl.dataclass import dataclass
 from tuvl.errors import EngineError
-from tuvl.values import JsonObject, JsonValue, canonical
+from tuvl.values import JsonObject, JsonValue, canonical, storable
 
 Work = Callable[[], Awaitable[JsonValue]]
 
@@ -234,16 +234,18 @@ NO_JOURNAL = NoJournal()
 
 
 class Numbers:
-    """Counts how often each name was asked for."""
+    """Counts how often each name was asked for, as every store can keep it: ids of calls in it are those of models."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
     def next(self, name: str) -> str:
         """Return the name with its next number, from 1."""
+        name = storable(name)
         self._counts[name] += 1
         return f"{name}#{self._counts[name]}"
 
     def peek(self, name: str) -> str:
         """Return the name with the number that it has next."""
+        name = storable(name)
         return f"{name}#{self._counts[name] + 1}"

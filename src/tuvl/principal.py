@@ -5,6 +5,14 @@ from tuvl.dataclass import dataclass
 ANY = "*"
 """The scope of the local operator, who may do everything."""
 
+LONGEST_NAME = 255
+"""Most characters of the name of a principal or a tenant: what any database can look for."""
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text can be the name of a principal, a tenant or a group: it can be read, and is all there is."""
+    return 0 < len(text) <= LONGEST_NAME and text.isprintable()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:

@@ -292,3 +292,28 @@ def format_path(path: KeyPath) -> str:
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
+
+
+def storable(text: str) -> str:
+    """Return a text as every store can keep it: without NUL characters, which PostgreSQL has none of, and half ones."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def is_storable(*texts: str | None) -> bool:
+    """Tell whether every store can keep texts; what none can keep is in none, whatever is asked."""
+    return all(text is None or text == storable(text) for text in texts)
+
+
+def storable_json(value: JsonValue) -> JsonValue:
+    """Return a value whose texts, and names of fields, every store can keep; the same one where that is so."""
+    match value:
+        case str():
+            return storable(value)
+        case list():
+            return [storable_json(item) for item in value]
+        case dict():
+            return {storable(name): storable_json(item) for name, item in value.items()}
+        case _:
+            return value

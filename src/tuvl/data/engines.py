@@ -23,6 +23,7 @@ from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
 from tuvl.files import make_own_database
 from tuvl.spec.data import Pooling
+from tuvl.values import JsonValue
 
 WRITES = "tuvl_writes"
 """Execution option of a connection whose transaction will write."""
@@ -65,16 +66,21 @@ class Opened:
         self._workers.clear()
 
 
-def open_engine(url: URL, pooling: Pooling, reached: Reached) -> Opened:
+def open_engine(
+    url: URL, pooling: Pooling, reached: Reached, *, as_json: Callable[[JsonValue], str] | None = None
+) -> Opened:
     """Return an engine; nothing is connected yet. Raises `ConfigError` for a driver that is not installed.
 
     A connection that cannot be opened is a `StepError`, whoever asks for it; `reached` is what that calls the database.
+    `as_json` writes the values of JSON columns.
     """
     if url.drivername == POSTGRES:
         if importlib.util.find_spec("asyncpg") is None:
             needs = "PostgreSQL needs the package 'asyncpg'; install tuvl with the extra: tuvl[postgres]"
             raise ConfigError(f"{reached.what}: {needs}")
-        engine = create_async_engine(url, pool_pre_ping=True, hide_parameters=True, **_pool(pooling))
+        engine = create_async_engine(
+            url, pool_pre_ping=True, hide_parameters=True, json_serializer=as_json, **_pool(pooling)
+        )
         _connect(engine, url, reached)
         return Opened(engine)
     workers, changing = set[threading.Thread](), threading.Lock()
@@ -90,7 +96,9 @@ def open_engine(url: URL, pooling: Pooling, reached: Reached) -> Opened:
         return sqlite3.Connection(*args, **options)
 
     arguments = {"timeout": BUSY_TIMEOUT_S, "factory": connect}
-    engine = create_async_engine(url, connect_args=arguments, hide_parameters=True, **_pool(pooling))
+    engine = create_async_engine(
+        url, connect_args=arguments, hide_parameters=True, json_serializer=as_json, **_pool(pooling)
+    )
     _connect_sqlite(engine, url, reached)
     return Opened(engine, workers)
 

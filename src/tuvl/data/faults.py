@@ -3,12 +3,18 @@
 import re
 import sqlite3
 
-from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from tuvl.data.reaching import UNREACHABLE
 from tuvl.errors import StepError
 from tuvl.values import JsonObject
+
+UNKEEPABLE = "value"
+"""What `fault` in the detail of an error says where the value is at fault: no database that is back takes it."""
+
+_OF_VALUES = ("22", "54")
+"""Classes of the codes of PostgreSQL: of values that are none of the kind they should be, or larger than any may be."""
 
 BROKEN = "database_broken"
 """Error type of a session whose connection was lost: whether its last statement had an effect is unknown."""
@@ -58,6 +64,9 @@ def step_error(error: Exception, *, what: str) -> StepError:
             return StepError(f"{what}: another transaction held the database for too long", type="database_busy")
         case DBAPIError() if (broken := _broken_file(error)) is not None:
             return StepError(f"{what}: {broken}", type=UNREACHABLE)
+        case _ if is_of_value(error):
+            words = f"{what}: a value cannot be kept as it is ({_name(error)})"
+            return StepError(words, type="database_error", detail={"fault": UNKEEPABLE})
         case OperationalError() | InterfaceError() if not isinstance(error.orig, sqlite3.Error):
             return StepError(f"{what}: the database cannot be reached ({_name(error)})", type=UNREACHABLE)
         case OSError():
@@ -66,6 +75,20 @@ def step_error(error: Exception, *, what: str) -> StepError:
             return StepError(f"{what}: the database refused the statement ({_name(error)})", type="database_error")
         case _:
             return StepError(f"{what}: the statement could not be carried out ({_name(error)})", type="database_error")
+
+
+def is_of_value(error: BaseException) -> bool:
+    """Tell whether a statement failed for a value in it: what a database says again, whenever it is asked."""
+    match error:
+        case StepError():
+            return error.detail.get("fault") == UNKEEPABLE
+        case UnicodeEncodeError():
+            return True
+        case DBAPIError():
+            return isinstance(error, DataError) or (error.orig is not None and is_of_value(error.orig))
+        case _:
+            state = getattr(error, "sqlstate", None) or getattr(error.__cause__, "sqlstate", None)
+            return str(state or "").startswith(_OF_VALUES) or type(error).__name__ == "DataError"
 
 
 def _broken_file(error: DBAPIError) -> str | None:

@@ -15,7 +15,7 @@ from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, StepError
 from tuvl.redaction import redact
 from tuvl.sealing import Keys
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject, JsonValue, storable
 
 if TYPE_CHECKING:
     from tuvl.data.run_store import RunStore
@@ -244,17 +244,10 @@ class RunRecords:
     def _clean(self, value: JsonValue) -> JsonValue:
         match value:
             case str():
-                return _storable(redact(value))
+                return storable(redact(value))
             case list():
                 return [self._clean(item) for item in value]
             case dict():
-                return {_storable(redact(key)): self._clean(item) for key, item in value.items()}
+                return {storable(redact(key)): self._clean(item) for key, item in value.items()}
             case _:
                 return value
-
-
-def _storable(text: str) -> str:
-    """Replace what no database takes as text: NUL characters, and halves of characters that a model may write."""
-    if "\x00" in text:
-        text = text.replace("\x00", "\ufffd")
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -27,6 +27,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tuvl.data.access_store import AccessStore
 from tuvl.data.access_tables import prepare_access
+from tuvl.data.binding import bind_storable, storable_text
 from tuvl.data.control_store import ControlStore
 from tuvl.data.control_tables import interventions, prepare_control
 from tuvl.data.engines import WRITES, open_engine
@@ -75,8 +76,10 @@ class RunStore:
     def __init__(self, url: URL, *, elsewhere: str, keys: Keys) -> None:
         """Wire the store at `url`; `elsewhere` tells people how to have it somewhere else, `keys` encrypt words."""
         self._keys = keys
-        self._opened = open_engine(url, Pooling(), Reached(what=_WHAT, elsewhere=elsewhere))
+        reached = Reached(what=_WHAT, elsewhere=elsewhere)
+        self._opened = open_engine(url, Pooling(), reached, as_json=storable_text)
         self._engine: AsyncEngine = self._opened.engine
+        bind_storable(self._engine.sync_engine)
         self._writing = self._engine.execution_options(**{WRITES: True})
         self._lock = asyncio.Lock()
         # SQLite has one writer at a time, and those who find it taken sleep for longer and longer: in this process they

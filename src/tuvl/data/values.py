@@ -9,7 +9,7 @@ from typing import Protocol, assert_never
 from uuid import UUID
 
 from tuvl.spec.field_types import FieldType
-from tuvl.values import JsonValue, NotJsonError, to_json
+from tuvl.values import JsonValue, NotJsonError, is_storable, storable_json, to_json
 
 MAX_NUMERIC_DIGITS = 500
 """Most digits of a `numeric`, before and after the point: what any database keeps, and no payload needs more."""
@@ -97,17 +97,9 @@ def read_text(value: JsonValue) -> str:
     """Return a text that a database takes; raises `WrongValue`."""
     if not isinstance(value, str):
         raise WrongValue("takes a text")
-    if not _storable(value):
+    if not is_storable(value):
         raise WrongValue("takes a text without NUL characters and halves of characters")
     return value
-
-
-def _storable(text: str) -> bool:
-    """Tell whether a database takes a text: of the JSON texts those with NUL, or with half a character, it does not."""
-    return "\x00" not in text and not _HALVES.search(text)
-
-
-_HALVES = re.compile("[\ud800-\udfff]")
 
 
 def _whole(value: JsonValue, bound: int) -> int:
@@ -200,18 +192,6 @@ def _json(value: JsonValue) -> JsonValue:
         clean = to_json(value)
     except NotJsonError as error:
         raise WrongValue(f"takes JSON; {error}") from None
-    if not _all_storable(clean):
+    if storable_json(clean) != clean:
         raise WrongValue("takes JSON whose texts have no NUL characters and no halves of characters")
     return clean
-
-
-def _all_storable(value: JsonValue) -> bool:
-    match value:
-        case str():
-            return _storable(value)
-        case list():
-            return all(map(_all_storable, value))
-        case dict():
-            return all(_storable(key) and _all_storable(item) for key, item in value.items())
-        case _:
-            return True

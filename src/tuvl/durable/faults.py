@@ -12,6 +12,13 @@ class RecordFailed(EngineError):
         self.why = why
 
 
+class RecordRefused(RecordFailed):
+    """The record cannot hold a value of the run: it ends, since it would come to the same wherever it goes on."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"it takes no such value ({why})", then="the run ends here; start it anew without that value")
+
+
 class RecordNotBegun(RecordFailed):
     """The record cannot be begun: nothing was done, and there is nothing to go on from."""
 

@@ -4,6 +4,8 @@ from hashlib import sha256
 
 import sqlalchemy as sa
 
+from tuvl.data.binding import bind_storable
+
 DRIVER = "postgresql+psycopg"
 CONNECTIONS, MORE_CONNECTIONS = 10, 10
 """Connections that a process keeps, and how many more it opens for a while."""
@@ -24,7 +26,7 @@ def open_postgres(url: sa.URL) -> sa.Engine:
     query = dict(url.query)
     if "ssl" in query:  # so that one URL serves both drivers
         query["sslmode"] = query.pop("ssl")
-    return sa.create_engine(
+    engine = sa.create_engine(
         url.set(drivername=DRIVER, query=query),
         connect_args=_ALIVE,
         pool_size=CONNECTIONS,
@@ -32,6 +34,8 @@ def open_postgres(url: sa.URL) -> sa.Engine:
         pool_pre_ping=True,
         hide_parameters=True,
     )
+    bind_storable(engine)
+    return engine
 
 
 def lock_key(schema: str | None, name: str) -> int:

@@ -12,8 +12,9 @@ from typing import Any, Protocol, cast
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
+from tuvl.data.faults import is_of_value
 from tuvl.dataclass import dataclass
-from tuvl.durable.faults import RecordFailed
+from tuvl.durable.faults import RecordFailed, RecordRefused
 from tuvl.durable.sqlite_file import BUSY_S, failed
 from tuvl.durable.turns import turns_of
 from tuvl.values import JsonObject
@@ -121,6 +122,8 @@ class _OnSqlite:
     def fault(self, error: Exception) -> RecordFailed:
         if isinstance(error, RecordFailed):
             return error
+        if is_of_value(error):
+            return RecordRefused(type(error).__name__)
         return failed(error) if isinstance(error, sqlite3.Error) else RecordFailed(type(error).__name__)
 
 
@@ -181,6 +184,8 @@ class _OnPostgres:
         return written
 
     def lost_connection(self, error: Exception) -> bool:
+        if is_of_value(error):
+            return False
         dialect = self._engine.dialect
         if isinstance(error, sa.exc.DBAPIError):
             return isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError)
@@ -188,7 +193,8 @@ class _OnPostgres:
         return isinstance(error, (driver.OperationalError, driver.InterfaceError))
 
     def fault(self, error: Exception) -> RecordFailed:
-        return RecordFailed(type(getattr(error, "orig", None) or error).__name__)
+        name = type(getattr(error, "orig", None) or error).__name__
+        return RecordRefused(name) if is_of_value(error) else RecordFailed(name)
 
 
 def _detached(engine: sa.Engine) -> DBAPIConnection:
@@ -218,6 +224,16 @@ def rows_of(
         highest[run_id] = max(highest[run_id], number)
         rows[run_id][name] = cast(JsonObject, _parsed(text) if form == FORM else None)
     return {run_id: (highest[run_id], rows[run_id]) for run_id in run_ids}
+
+
+def taken_by(engine: sa.Engine, schema: str | None, run_ids: Sequence[str]) -> dict[str, tuple[str | None, int]]:
+    """Return for each run what marks whose it is, and how often it was taken off a queue."""
+    columns = ("workflow_uuid", "owner_xid", "recovery_attempts")
+    table = sa.table("workflow_status", *(sa.column(name) for name in columns), schema=schema)
+    with engine.connect() as connection:
+        found = connection.execute(sa.select(table).where(table.c.workflow_uuid.in_(run_ids))).all()
+    taken: dict[str, tuple[str | None, int]] = dict.fromkeys(run_ids, (None, 0))
+    return taken | {run_id: (owner, times or 0) for run_id, owner, times in found}
 
 
 _READ = ("workflow_uuid", "function_id", "function_name", "output", "serialization")

@@ -4,17 +4,20 @@ import asyncio
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from tuvl.errors import ConfigError
+from tuvl.errors import ConfigError, UsageError
 
 Given = ParamSpec("Given")
 Told = TypeVar("Told")
 
 
 async def asked(question: Callable[Given, Told], *args: Given.args, **named: Given.kwargs) -> Told:
-    """Ask the database, in a thread; raises `ConfigError` where it does not answer."""
-    from tuvl.durable.shared_state import DatabaseFault  # it imports SQLAlchemy
+    """Ask the database, in a thread; raises `ConfigError` where it does not answer, `UsageError` for a value."""
+    from tuvl.data.faults import is_of_value  # they import SQLAlchemy
+    from tuvl.durable.shared_state import DatabaseFault
 
     try:
         return await asyncio.to_thread(question, *args, **named)
     except DatabaseFault as error:
+        if is_of_value(error):
+            raise UsageError("the database of durable runs cannot keep a value of what is asked") from error
         raise ConfigError(f"the database of durable runs does not answer: {type(error).__name__}") from error

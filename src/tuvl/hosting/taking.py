@@ -9,7 +9,9 @@ from typing import cast
 
 from tuvl.analysis.steps import mapping
 from tuvl.control import Intervention, RunControl
+from tuvl.data.faults import UNKEEPABLE, is_of_value
 from tuvl.durable.backend import DbosRows
+from tuvl.durable.faults import RecordRefused
 from tuvl.durable.inherited import record_of, rows_of_payload
 from tuvl.durable.leaving import LeavingJournal
 from tuvl.durable.line_state import LineState
@@ -134,8 +136,13 @@ class Taken:
         try:
             started = last_definition({**rows_of_payload(payload), **found}, Started.of(payload))
             await self._registry.access.ready()
-            result = await self._performed(run_id, started, rows, payload, found)
-            await self._let_go(result, started, rows.owner)
+            try:
+                result = await self._performed(run_id, started, rows, payload, found)
+                await self._let_go(result, started, rows.owner)
+            except (DatabaseFault, StepError) as error:
+                if not is_of_value(error):
+                    raise
+                result = await self._refused(run_id, started, error)
         except (DatabaseFault, ConfigError, StepError) as error:
             await self._left_for_want(run_id, rows.owner, error)
             raise LeftToOthers from None
@@ -228,6 +235,8 @@ class Taken:
         kind = None if result.error is None else result.error.type
         if kind == "run_lost":
             raise LeftToOthers
+        if result.error is not None and isinstance(result.error.cause, RecordRefused):
+            raise StepError(result.error.message, type="record_failed", detail={"fault": UNKEEPABLE})
         if kind in ("run_left", "record_failed"):
             if kind == "record_failed":
                 await asyncio.sleep(RECORD_PAUSE_S)
@@ -241,6 +250,17 @@ class Taken:
         if result.run_id in self._waited or result.run_id in self._stopped:
             await asyncio.to_thread(self._state.over, result.run_id)
         self._heard[result.run_id].end(result.status)
+
+    async def _refused(self, run_id: str, started: Started, error: Exception) -> RunResult:
+        """End a run of which something can be kept nowhere: who takes it next would fail in the same way."""
+        _log.error("run %r ends, since it cannot be kept: %s", run_id, redact(type(error).__name__))
+        said = error.message if isinstance(error, StepError) else type(error).__name__
+        message = f"something of the run cannot be kept in the database: {redact(said)}"
+        result = await self._impossible(run_id, started, "record_failed", message)
+        await asyncio.to_thread(self._state.over, run_id)
+        if (heard := self._heard.get(run_id)) is not None:
+            heard.end("failed")
+        return result
 
     async def _impossible(self, run_id: str, started: Started, type: str, message: str) -> RunResult:
         """Return the end of a run that cannot go on here, nor anywhere with the same files and settings."""

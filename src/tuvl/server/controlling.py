@@ -3,10 +3,9 @@
 from tuvl.control import ControlAction
 from tuvl.principal import Principal
 from tuvl.server.problems import Problem, unknown_run
-from tuvl.server.words import is_storable, storable
 from tuvl.supervision.registry import RunRegistry
 from tuvl.supervision.runs import Directive, RunInfo
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, is_storable, storable
 
 SETTLED_WITHIN_S = 2.0
 """How long a request waits until what it said is carried out, in seconds; after that it is told as pending."""

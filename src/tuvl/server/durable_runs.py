@@ -30,11 +30,10 @@ from tuvl.server.event_log import EventLog
 from tuvl.server.performed_here import Ended, PerformedHere, Scheduled
 from tuvl.server.problems import Problem, unknown_run
 from tuvl.server.reading import Reading
-from tuvl.server.words import storable
 from tuvl.settings import Settings
 from tuvl.supervision.registry import RunRegistry
 from tuvl.supervision.runs import Directive
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, storable
 
 UNASKED_S = 120.0
 """Seconds after which a run that goes on elsewhere is followed no more, when nobody asks for it."""

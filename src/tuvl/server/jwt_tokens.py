@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import jwt
 
 from tuvl.dataclass import dataclass
-from tuvl.principal import ANY, Principal
+from tuvl.principal import ANY, Principal, is_name
 from tuvl.server.jwks import SigningKeys
 from tuvl.settings import JwtSettings
 
@@ -62,7 +62,9 @@ class JwtTokens:
 
     def _signed(self, claims: Mapping[str, object]) -> Signed | None:
         subject, tenant = claims["sub"], claims.get(self._settings.tenant_claim)
-        if not isinstance(subject, str) or not subject or not (tenant is None or (isinstance(tenant, str) and tenant)):
+        if not (isinstance(subject, str) and is_name(subject)):
+            return None
+        if not (tenant is None or (isinstance(tenant, str) and is_name(tenant))):
             return None
         principal = Principal(
             id=subject,
@@ -76,8 +78,5 @@ class JwtTokens:
 
 def _words(claim: object) -> frozenset[str]:
     """Read a claim that is a list of texts, or one text with spaces between the words."""
-    if isinstance(claim, str):
-        return frozenset(claim.split())
-    return (
-        frozenset(each for each in claim if isinstance(each, str) and each) if isinstance(claim, list) else frozenset()
-    )
+    words = claim.split() if isinstance(claim, str) else claim if isinstance(claim, list) else ()
+    return frozenset(each for each in words if isinstance(each, str) and is_name(each))

@@ -70,6 +70,8 @@ def problem_of(error: TuvlError) -> Problem:
             return Problem(422, "input-refused", str(error))
         case Unopened():
             return Problem(409, "encrypted", str(error))
+        case StepError() if error.detail.get("fault") == "value":
+            return Problem(422, "input-refused", "the request has a value that the store of runs cannot keep")
         case StepError() if error.type.startswith("database"):
             # The message names files and hosts, which are nobody's business outside.
             _log.error("the store of runs failed a request: %s", redact(error.message))

@@ -5,8 +5,7 @@ from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
 from tuvl.principal import Principal
 from tuvl.server.live_runs import LiveRun, LiveRuns
 from tuvl.server.problems import unknown_run
-from tuvl.server.words import is_storable
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, is_storable
 
 
 class Reading:
