@@ -23,7 +23,7 @@ def unknown_in_scenario(data: Mapping[str, Any], project: Surroundings) -> Itera
         yield Fault(("spec", "workflow"), f"workflow {name!r} is none of this project", hint)
         return
     workflow = WorkflowView(mapping(document.data))
-    own, inside = dict.fromkeys(workflow.by_id), _steps_inside(workflow, project)
+    own, inside = _kinds(workflow), _steps_inside(workflow, project)
     tools = {**own, **dict.fromkeys(key.partition("/")[2] for key in inside)}
     for path, step, what, at_key in _named(spec):
         known = tools if what == _CALL else {**own, **inside} if what in _ANYWHERE else own
@@ -34,18 +34,27 @@ def unknown_in_scenario(data: Mapping[str, Any], project: Surroundings) -> Itera
                 did_you_mean(step, known) or f"name a step of {name!r}",
                 at_key=at_key,
             )
+        elif what == _ANSWER and known[step] != "HumanInTheLoop":
+            yield Fault(
+                path,
+                f"{what} {step!r} is for a step of kind {known[step]}, which asks nobody",
+                "name a HumanInTheLoop step, or give this one a stub",
+                at_key=at_key,
+            )
 
+
+_ANSWER = "answer"
 
 _CALL = "expected call"
 """Names a tool alone, though its agent may stand in a workflow inside."""
 
-_ANYWHERE = ("stub", "`allow_effects`")
+_ANYWHERE = ("stub", _ANSWER, "`allow_effects`")
 """What may name steps of workflows inside, as `workflow/step`."""
 
 
 def _named(spec: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str, str, bool]]:
     """Yield each place that names a step: path, the name, what it is, and whether it is a key."""
-    for block, what in (("stubs", "stub"), ("answers", "answer")):
+    for block, what in (("stubs", "stub"), ("answers", _ANSWER)):
         for key in mapping(spec.get(block)):
             yield ("spec", block, key), key, what, True
     for index, entry in enumerate(items(spec.get("allow_effects"))):
@@ -62,9 +71,13 @@ def _named(spec: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str, str, bool]]:
             yield (path if isinstance(entry, str) else (*path, "tool")), tool, _CALL, False
 
 
-def _steps_inside(workflow: WorkflowView, project: Surroundings) -> dict[str, None]:
-    """The steps of the workflows that it runs inside, as `workflow/step`."""
-    found: dict[str, None] = {}
+def _kinds(workflow: WorkflowView) -> dict[str, str | None]:
+    return {name: step.kind for name, step in workflow.by_id.items()}
+
+
+def _steps_inside(workflow: WorkflowView, project: Surroundings) -> dict[str, str | None]:
+    """The steps of the workflows that it runs inside, as `workflow/step`, and their kinds."""
+    found: dict[str, str | None] = {}
     ahead, seen = [workflow], {workflow.name}
     while ahead:
         for _, name in called_workflows(ahead.pop()):
@@ -72,6 +85,6 @@ def _steps_inside(workflow: WorkflowView, project: Surroundings) -> dict[str, No
             seen.add(name)
             if document is not None:
                 view = WorkflowView(mapping(document.data))
-                found |= dict.fromkeys(f"{name}/{step}" for step in view.by_id)
+                found |= {f"{name}/{step}": kind for step, kind in _kinds(view).items()}
                 ahead.append(view)
     return found

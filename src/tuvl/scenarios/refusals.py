@@ -1,17 +1,21 @@
-"""What a scenario would have done to the world, had it been let."""
+"""What a scenario would have done to the world, had it been let, and the questions that it does not answer."""
 
 from dataclasses import field
 
 from tuvl.dataclass import dataclass
+from tuvl.values import KeyPath
+
+_WHOLE: KeyPath = ("spec",)
 
 
 @dataclass(slots=True)
 class Refusals:
-    """The steps and models that were kept from reaching outside, each told once, in the order they came up."""
+    """The steps and models that the scenario keeps from going on, each told once, in the order they came up."""
 
-    messages: dict[str, None] = field(default_factory=dict)
+    messages: dict[str, KeyPath] = field(default_factory=dict)
+    """What is told → its place in the scenario."""
 
-    def add(self, message: str) -> str:
+    def add(self, message: str, path: KeyPath = _WHOLE) -> str:
         """Note a refusal, and return it."""
-        self.messages.setdefault(message)
+        self.messages.setdefault(message, path)
         return message

@@ -15,6 +15,7 @@ from tuvl.errors import ConfigError, InputError, TuvlError
 from tuvl.leftovers import stop_tasks
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
+from tuvl.scenarios.answers import Answers
 from tuvl.scenarios.expect import mismatches
 from tuvl.scenarios.judging import Judged, Judges, judge
 from tuvl.scenarios.models import Models
@@ -161,7 +162,8 @@ async def _run(
     if document is None:
         raise ConfigError(f"there is no workflow {spec.workflow!r} in this project")
     with tempfile.TemporaryDirectory(prefix="tuvl-test-") as folder:
-        stubs = Stubs.of(spec, refusals)
+        answers = Answers.of(spec, refusals)
+        stubs = Stubs.of(spec, refusals, answers)
         plan = Engine(project, settings=Settings(), environ=environ).plan(document)
         engine = Engine(
             project,
@@ -181,7 +183,7 @@ async def _run(
             )
         finally:
             await engine.aclose()
-    refused = [problem_at(scenario.document, ("spec",), message, at_key=True) for message in refusals.messages]
+    refused = [problem_at(scenario.document, path, message, at_key=True) for message, path in refusals.messages.items()]
     differing = [
         problem_at(scenario.document, each.path, each.field, expected=each.expected, actual=each.actual)
         for each in mismatches(spec.expect, result)

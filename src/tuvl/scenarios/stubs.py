@@ -6,7 +6,8 @@ from typing import cast
 
 from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
-from tuvl.plan.model import ApiCallPlan, FunctionalPlan, McpPlan, ModelOpPlan, StepPlan
+from tuvl.plan.model import ApiCallPlan, FunctionalPlan, HumanPlan, McpPlan, ModelOpPlan, StepPlan
+from tuvl.scenarios.answers import Answers
 from tuvl.scenarios.refusals import Refusals
 from tuvl.spec.scenario import Stub, WorkflowTestSpec
 from tuvl.spec.signals import DEFAULT, ERROR
@@ -26,20 +27,28 @@ class Stubs:
     stubs: Mapping[str, Stub | tuple[Stub, ...]]
     allowed: bool | tuple[str, ...]
     refusals: Refusals
+    answers: Answers
     used: dict[str, int] = field(default_factory=dict)
     """Step → how often it was stubbed."""
 
     @classmethod
-    def of(cls, spec: WorkflowTestSpec, refusals: Refusals) -> "Stubs":
+    def of(cls, spec: WorkflowTestSpec, refusals: Refusals, answers: Answers) -> "Stubs":
         """Make the stand-in of a scenario."""
-        return cls(workflow=spec.workflow, stubs=spec.stubs, allowed=spec.allow_effects, refusals=refusals)
+        return cls(
+            workflow=spec.workflow, stubs=spec.stubs, allowed=spec.allow_effects, refusals=refusals, answers=answers
+        )
 
     def __call__(self, scope: StepScope) -> StepResult | None:
-        """Return the result of a stubbed step; raises `StepError` for one that may not reach outside."""
+        """Return the result of a step that is stubbed or answered.
+
+        Raises `StepError` for one that may not reach outside, and `Suspended` for one that waits for a person.
+        """
         key = self._key(scope)
         stub = self._next(key)
         if stub is not None:
             return _result(scope.step, stub)
+        if isinstance(scope.step.action, HumanPlan):
+            return self.answers.to(key, scope.step.action, scope)
         reason = _reach(scope.step)
         if reason is None or self.allowed is True or (isinstance(self.allowed, tuple) and key in self.allowed):
             return None

@@ -104,8 +104,8 @@ class WorkflowTestSpec(Contract):
     """Steps that may work without a stub although they reach outside: all, or those that are named."""
     approve: Literal["all", "none"] = "none"
     """What becomes of tool calls that need a person's approval."""
-    answers: dict[str, Tree] = Field(default_factory=dict)
-    """HumanInTheLoop step id → the answers given."""
+    answers: dict[str, Tree | Many[Tree]] = Field(default_factory=dict)
+    """HumanInTheLoop step (`id`, in a workflow inside `workflow/id`) → the answer given; a list: one each time."""
     timeout_s: Annotated[float, Field(gt=0)] = 30.0
     """Seconds the scenario may take."""
     expect: Expectation

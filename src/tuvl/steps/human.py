@@ -21,18 +21,23 @@ async def run_human(scope: StepScope) -> StepResult:
     journal = scope.services.journal
     if not journal.keeps:
         raise StepError(
-            f"step {scope.step.id!r} waits for a person, which only a durable run can; run it with --durable",
+            f"step {scope.step.id!r} waits for a person, which only a durable run can, such as one of "
+            "`tuvl run --durable`",
             type="not_durable",
         )
     deadline = await _deadline(scope)
     try:
-        answer = cast(JsonObject, await journal.ask(replace(_wait(plan, scope), deadline=deadline)))
+        answer = cast(JsonObject, await journal.ask(replace(question_of(plan, scope), deadline=deadline)))
     except Suspended:
         # An answer that was given in time counts, whenever the run comes to it.
         if deadline is not None and scope.services.clock.now().timestamp() >= deadline:
             return StepResult(signal="timeout")
         raise
-    given = cast(JsonObject, answer["answer"])
+    return answered(plan, cast(JsonObject, answer["answer"]))
+
+
+def answered(plan: HumanPlan, given: JsonObject) -> StepResult:
+    """Return what the step gives for an answer."""
     signal = plan.spec.signal_from
     delta: JsonObject = {plan.output_key: given}
     return StepResult(delta=delta, signal="default" if signal is None else signal_of(given.get(signal)))
@@ -57,7 +62,8 @@ def signal_of(value: JsonValue) -> str:
     return "default" if value is None else str(value)
 
 
-def _wait(plan: HumanPlan, scope: StepScope) -> Wait:
+def question_of(plan: HumanPlan, scope: StepScope) -> Wait:
+    """Return what a person is asked; raises `TemplateError` for a text of it that cannot be rendered."""
     spec, values = plan.spec, scope.values
     assignee = None if plan.assignee is None else plan.assignee.render_text(values).strip()
     asked: JsonObject = {
@@ -103,6 +109,11 @@ def refuse_person(asked: JsonObject, who: Principal, also_requested_by: Sequence
 def refuse_answer(asked: JsonObject, given: JsonObject, who: Principal, also_requested_by: Sequence[str] = ()) -> None:
     """Raise `UsageError` for an answer that is none, or one of somebody who may not give it."""
     refuse_person(asked, who, also_requested_by)
+    refuse_fields(asked, given)
+
+
+def refuse_fields(asked: JsonObject, given: JsonObject) -> None:
+    """Raise `UsageError` for an answer that does not fit what is asked, whoever gives it."""
     try:
         to_json(given, where="answer")
     except NotJsonError as error:
