@@ -27,7 +27,7 @@ from tuvl.events.types import (
     TextDelta,
 )
 from tuvl.hosting.event_keeping import EventKeeper, KeptRun
-from tuvl.hosting.hearing import Heard, Hearing
+from tuvl.hosting.hearing import NUMBERS, Heard, Hearing
 from tuvl.principal import Principal
 
 AT = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -108,7 +108,7 @@ async def test_what_was_told_before_a_takeover_is_not_told_again_and_numbers_go_
         ):
             first.accept(each)
         first.leave()
-        again = await Hearing(keeper, None).begin("r", again=True)
+        again = await Hearing(keeper, None).begin("r", attempt=2, again=True)
         told = (
             event(1, BEGAN),
             began(2, "a"),
@@ -122,22 +122,22 @@ async def test_what_was_told_before_a_takeover_is_not_told_again_and_numbers_go_
         await keeper._write()
         assert (await kept(access))[4:] == [
             (5, "heartbeat", "a"),
-            (6, "run_resumed", None),
-            (7, "step_finished", "a"),
-            (8, "step_started", "b"),
-            (9, "step_finished", "b"),
-            (10, "run_finished", None),
+            (NUMBERS + 1, "run_resumed", None),
+            (NUMBERS + 2, "step_finished", "a"),
+            (NUMBERS + 3, "step_started", "b"),
+            (NUMBERS + 4, "step_finished", "b"),
+            (NUMBERS + 5, "run_finished", None),
         ]
 
 
 async def test_a_run_that_another_process_began_and_recorded_nothing_of_is_told_once(tmp_path):
     async with store(tmp_path) as access:
-        for events in (
-            (event(1, BEGAN), began(2, "a")),
-            (event(1, BEGAN), began(2, "a"), ended(3, "a"), event(4, ENDED)),
+        for attempt, events in (
+            (1, (event(1, BEGAN), began(2, "a"))),
+            (2, (event(1, BEGAN), began(2, "a"), ended(3, "a"), event(4, ENDED))),
         ):
             async with EventKeeper.open(access) as keeper:
-                heard = await Hearing(keeper, None).begin("r", again=False)
+                heard = await Hearing(keeper, None).begin("r", attempt=attempt, again=False)
                 for each in events:
                     heard.accept(each)
                 if len(events) > 2:
@@ -145,8 +145,9 @@ async def test_a_run_that_another_process_began_and_recorded_nothing_of_is_told_
         assert await kept(access) == [
             (1, "run_started", None),
             (2, "step_started", "a"),
-            (3, "step_finished", "a"),
-            (4, "run_finished", None),
+            (NUMBERS + 1, "run_resumed", None),
+            (NUMBERS + 2, "step_finished", "a"),
+            (NUMBERS + 3, "run_finished", None),
         ]
 
 
@@ -174,7 +175,7 @@ async def test_of_a_long_run_the_oldest_events_are_forgotten_and_not_told_again_
             first.accept(each)
             await keeper._write()
         assert [seq for seq, _, _ in await kept(access)] == [7, 8, 9, 10, 11]
-        again = await Hearing(keeper, None).begin("r", again=True)
+        again = await Hearing(keeper, None).begin("r", attempt=2, again=True)
         perform(again, event(1, BEGAN), *steps, began(12, "new"), event(13, ENDED))
         await keeper._write()
         told = [(type, step) for seq, type, step in await kept(access) if seq > 11]

@@ -83,8 +83,10 @@ def read(path: str, run_id: str) -> Kept | None:
 class DbosRows:
     """The rows of one run, kept as steps of its workflow for as long as the run is this process's."""
 
-    def __init__(self, run_id: str, writer: RowWriter, *, owner: str, taken: int) -> None:
+    def __init__(self, run_id: str, writer: RowWriter, *, owner: str, taken: int, attempt: int = 1) -> None:
         """Number rows from `taken` on; one is found by its name."""
+        self.attempt = attempt
+        """How often the run was taken off a queue, in all processes, this time included."""
         self.owner = owner
         """What marks the run as this process's."""
         self._run_id = run_id

@@ -6,7 +6,7 @@ Beside `tuvl.durable.backend`, whose rules it keeps to, the only module that imp
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal, cast
 
@@ -21,7 +21,7 @@ from tuvl.dataclass import dataclass
 from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, config_of, owner, registered, without_pickle
 from tuvl.durable.faults import RecordFailed
 from tuvl.durable.idling import Idling, Resting
-from tuvl.durable.row_table import row_table, rows_of
+from tuvl.durable.row_table import row_table, rows_of, taken_by
 from tuvl.durable.rows import PAYLOAD, RESULT
 from tuvl.durable.seal_state import openable
 from tuvl.durable.shared_state import DatabaseFault, SharedState
@@ -165,6 +165,24 @@ def _of_no_matter(app_version: str, c: sa.Connection | None = None) -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What there is of a run that was taken."""
+
+    owner: str | None
+    attempt: int
+    highest: int
+    rows: dict[str, JsonObject]
+
+
+def _found(engine: sa.Engine, schema: str | None, run_ids: Sequence[str]) -> dict[str, _Found]:
+    taken, kept = taken_by(engine, schema, run_ids), rows_of(engine, schema, run_ids)
+    return {
+        run_id: _Found(owner=owner, attempt=attempt, highest=kept[run_id][0], rows=kept[run_id][1])
+        for run_id, (owner, attempt) in taken.items()
+    }
+
+
 class Taker:
     """DBOS in this process, which takes runs off the queue. One in a process, in the event loop it was opened in."""
 
@@ -178,7 +196,7 @@ class Taker:
         self._closed = False
         self._resting = Resting(runs.idling)
         self._threads: list[threading.Thread] = []
-        self._found = Together(partial(rows_of, runs.engine, runs.schema))
+        self._found = Together(partial(_found, runs.engine, runs.schema))
 
     def open(self) -> None:
         """Begin to take runs; call it inside the event loop."""
@@ -244,8 +262,11 @@ class Taker:
     async def _perform(self, payload: JsonObject) -> JsonObject:
         run_id = str(DBOS.workflow_id)
         mine = owner()
-        taken, kept = await self._rows_of(run_id)
-        rows = DbosRows(run_id, self._writer, owner=mine, taken=taken)
+        found = await self._found_of(run_id)
+        if found.owner != mine:
+            raise LeftToOthers  # somebody has taken it over meanwhile
+        kept = found.rows
+        rows = DbosRows(run_id, self._writer, owner=mine, taken=found.highest, attempt=found.attempt)
         try:
             return await self._opened(run_id, payload, rows, kept)
         except Unopened as error:
@@ -277,7 +298,7 @@ class Taker:
                 return
         raise LeftToOthers
 
-    async def _rows_of(self, run_id: str) -> tuple[int, dict[str, JsonObject]]:
+    async def _found_of(self, run_id: str) -> _Found:
         """Read what is recorded of a run, whenever that can be read: no fault of the database ends a run."""
         while not self._closed:
             try:

@@ -9,9 +9,11 @@ import contextlib
 import contextvars
 import json
 import logging
+from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import field, replace
+from typing import cast
 
 from tuvl.data.event_store import EventPiece
 from tuvl.data.reaching import BUSY, UNREACHABLE
@@ -59,6 +61,29 @@ class KeptRun:
     waiting: list[Event] = field(default_factory=list)
     dropped: int = 0
     """Events that came when too many waited."""
+    pieces: deque[tuple[int, int]] = field(default_factory=deque)
+    """What is kept, the oldest first: the number of the last event of each piece, and how many there are in it."""
+
+    @classmethod
+    def behind(cls, run_id: str, before: Sequence[JsonObject]) -> "KeptRun":
+        """Go on behind what is kept already."""
+        run = cls(run_id=run_id)
+        for first in range(0, len(before), _SPARE):
+            some = before[first : first + _SPARE]
+            run.pieces.append((int(cast(int, some[-1]["seq"])), len(some)))
+        return run
+
+    def long(self, events: Sequence[Event]) -> int | None:
+        """Hear that events are kept; returns the number up to which they are to be forgotten, when it is time."""
+        self.pieces.append((events[-1].seq, len(events)))
+        count = sum(many for _, many in self.pieces)
+        if count < MOST_KEPT + _SPARE:
+            return None
+        up_to = None
+        while count - self.pieces[0][1] >= MOST_KEPT:
+            up_to, many = self.pieces.popleft()
+            count -= many
+        return up_to
 
 
 class EventKeeper:
@@ -140,8 +165,12 @@ class EventKeeper:
                 return
             pieces = [_piece(run_id, events) for run_id, events in taken.items()]
             kept = await self._keep(pieces)
+            old: dict[str, int] = {}
             for run_id, events in taken.items():
                 run = self._runs[run_id]
+                up_to = run.long(events)
+                if up_to is not None:
+                    old[run_id] = up_to
                 del run.waiting[: len(events)]
                 self._count -= len(events)
                 if not run.waiting:
@@ -149,9 +178,8 @@ class EventKeeper:
             others = {run_id: events for run_id, events in taken.items() if run_id not in kept}
             if others:
                 await self._keep_behind(others)
-            for run_id, events in taken.items():
-                if _is_long(events):
-                    await self._access.store.events.forget(run_id, up_to=events[-1].seq - MOST_KEPT)
+            for run_id, up_to in old.items():
+                await self._access.store.events.forget(run_id, up_to=up_to)
 
     async def _keep(self, pieces: Sequence[EventPiece]) -> set[str]:
         try:
@@ -190,10 +218,10 @@ class EventKeeper:
             await asyncio.gather(self._task, return_exceptions=True)
 
 
-def _is_long(events: Sequence[Event]) -> bool:
-    """Tell whether it is time to forget the oldest events of the run that these were added to."""
-    before, last = events[0].seq - 1, events[-1].seq
-    return last > MOST_KEPT and before // _SPARE != last // _SPARE
+def forgotten_before(kept: Sequence[JsonObject]) -> int:
+    """Return how many events of a run may have been forgotten before those that are kept."""
+    # So many are kept of each run of which any were forgotten.
+    return int(cast(int, kept[0]["seq"])) - 1 if len(kept) >= MOST_KEPT else 0
 
 
 def _piece(run_id: str, events: Sequence[Event]) -> EventPiece:

@@ -13,9 +13,19 @@ from typing import Literal, TypeAlias
 from tuvl.events.serialize import from_wire, same, to_wire
 from tuvl.events.sink import InlineSink
 from tuvl.events.types import Event, Heartbeat, RunFinished, RunResumed, RunStarted, RunSuspended, TextDelta
-from tuvl.hosting.event_keeping import EventKeeper, KeptRun
+from tuvl.hosting.event_keeping import EventKeeper, KeptRun, forgotten_before
 from tuvl.hosting.following import Follower
 from tuvl.values import JsonObject
+
+NUMBERS = 100_000
+"""Numbers that each performance of a run has for its events, so that none is ever given twice.
+
+Whoever has the run next cannot know how far the one before had come: words of models are told and not kept, and a
+process that dies keeps nothing of its last moment.
+"""
+
+_LAST = 2_000_000_000
+"""Where that ends, since numbers have 32 bits in the store: a run that was taken some twenty thousand times."""
 
 Status: TypeAlias = Literal["completed", "failed", "aborted", "suspended"]
 
@@ -24,24 +34,35 @@ class Heard(InlineSink):
     """The events of one run while this process has it."""
 
     def __init__(
-        self, run_id: str, keeper: EventKeeper, follower: Follower | None, before: Sequence[JsonObject]
+        self,
+        run_id: str,
+        keeper: EventKeeper,
+        follower: Follower | None,
+        before: Sequence[JsonObject],
+        *,
+        attempt: int = 1,
+        again: bool = False,
     ) -> None:
-        """`before` is what was told of the run so far, in whatever process."""
+        """`before` is what is kept of what was told of the run so far, in whatever process.
+
+        `attempt` says how often it was taken up, this time included; `again` that there is a record of it.
+        """
         self._keeper = keeper
         self._follower = follower
-        self._kept = KeptRun(run_id=run_id)
+        self._kept = KeptRun.behind(run_id, before)
         self._held: Event | None = None
         self._seq = 0
         self._told: Counter[object] | None = None
         self._lacking = 0
         """Events that may have been told before all that is known to have been."""
-        if before:
+        if before or again:
             self._go_on(before)
+        self._seq = max(self._seq, min((attempt - 1) * NUMBERS, _LAST))
 
     def _go_on(self, before: Sequence[JsonObject]) -> None:
         events = [event for event in map(from_wire, before) if event is not None]
         self._told = Counter(same(to_wire(event)) for event in events if not isinstance(event.body, Heartbeat))
-        self._lacking = events[0].seq - 1 if events else 0
+        self._lacking = forgotten_before(before)
         self._seq = max((event.seq for event in events), default=0)
         if self._follower is not None:
             for event in events:
@@ -55,8 +76,8 @@ class Heard(InlineSink):
         if isinstance(event.body, RunSuspended):
             return  # `end` tells that it waits; once it has gone on, that is told as this event
         if self._told is None:
-            self._seq = event.seq
-            self._tell(event)
+            self._seq += 1
+            self._tell(replace(event, seq=self._seq))
             return
         if isinstance(event.body, RunStarted):
             body = RunResumed(workflow=event.body.workflow, schema_version=event.body.schema_version)
@@ -113,8 +134,8 @@ class Hearing:
         self._keeper = keeper
         self._follower_for = follower_for
 
-    async def begin(self, run_id: str, *, again: bool) -> Heard:
-        """Return the stream of a run that begins here, or `again` goes on here."""
-        before = await self._keeper.kept(run_id) if again else ()
+    async def begin(self, run_id: str, *, attempt: int, again: bool) -> Heard:
+        """Return the stream of a run that was taken up here, and how often it was so far; `again`: it has a record."""
+        before = await self._keeper.kept(run_id) if attempt > 1 else ()
         follower = None if self._follower_for is None else self._follower_for(run_id)
-        return Heard(run_id, self._keeper, follower, before)
+        return Heard(run_id, self._keeper, follower, before, attempt=attempt, again=again and attempt > 1)

@@ -166,7 +166,9 @@ class Taken:
         found = record_of(payload, own, answers)
         if waits:
             self._waited.add(run_id)
-        heard = self._heard[run_id] = await self._hearing.begin(run_id, again=bool(found or waits))
+        heard = self._heard[run_id] = await self._hearing.begin(
+            run_id, attempt=rows.attempt, again=bool(found or waits)
+        )
         if order is not None:
             self.abort(run_id, order.reason, by=order.by)
         try:
