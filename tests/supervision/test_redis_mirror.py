@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from tuvl.data.run_records import StoreAccess
 from tuvl.errors import ConfigError
 from tuvl.settings import Settings, load_settings
 from tuvl.supervision.opening import open_registry
-from tuvl.supervision.redis_mirror import RedisMirror
+from tuvl.supervision.redis_mirror import RedisMirror, _directive
 from tuvl.supervision.registry import RunRegistry
 from tuvl.supervision.runs import Directive
+from tuvl.values import dump_json
 
 
 @pytest.fixture
@@ -133,6 +135,37 @@ async def test_redis_lost_and_found_again_harms_nothing(server, tmp_path, caplog
     told = [record.message for record in caplog.records]
     assert sum("Redis cannot be reached" in message for message in told) <= 3  # once for each of the three
     assert "Redis is there again" in told
+
+
+async def test_what_a_run_is_told_after_redis_was_emptied_is_not_taken_away_unread(server, tmp_path):
+    """What was read before is taken away when it is kept; by then it may be another Redis, with other words in it."""
+    async with workers(server, tmp_path, "a", "b") as (mine, other):
+        control = RunControl()
+        with mine.register("r1", control, info()):
+            await mine.look()
+            assert await other.direct("r1", Directive(kind="steer", message="before"))
+            keep = mine.access.store.control.direct
+
+            async def kept(row) -> None:
+                await keep(row)
+                if row.message == "before":
+                    with Redis.from_url(server.url) as client:
+                        client.flushall()
+                        client.rpush("tuvl:told:r1", dump_json(_directive(replace(row, id="d2", message="after"))))
+
+            mine.access.store.control.direct = kept
+            await mine.look()
+            await mine.look()
+            assert await control.checkpoint() == ["before", "after"]
+
+
+async def test_nothing_is_kept_in_memory_of_runs_that_were_told_nothing(server, tmp_path):
+    async with workers(server, tmp_path, "a") as (mine,):
+        for number in range(5):
+            with mine.register(f"r{number}", RunControl(), info(f"r{number}")):
+                await mine.look()
+        await mine.look()
+        assert not mine._mirror._read
 
 
 async def test_what_a_run_was_told_too_late_over_redis_is_void(server, tmp_path):

@@ -57,8 +57,8 @@ class RedisMirror:
         self._pause_s = 0.0
         self._told = asyncio.Event()
         self._listener: asyncio.Task[None] | None = None
-        self._read: dict[str, int] = {}
-        """How many entries were read of what each run was told, those that make no sense included."""
+        self._read: dict[str, list[str]] = {}
+        """What was read of what a run was told and is not taken yet, entries that make no sense included."""
 
     # ---- the process that has the runs ---------------------------------------------------------------------------
 
@@ -68,8 +68,8 @@ class RedisMirror:
             self._listener = asyncio.create_task(self._listen(owner), name="tuvl-redis")
 
         async def write() -> None:
-            for run_id in ended:
-                for row in await self._list(run_id):
+            for _, _, rows in await self._lists(ended):
+                for row in rows:
                     await self._settle(row.id, Settled(outcome="void", note="the run ended before it was read"))
             async with self._redis.pipeline(transaction=False) as pipe:
                 for run in runs:
@@ -87,18 +87,24 @@ class RedisMirror:
         """Return what was said to runs and is not taken yet, in order."""
 
         async def read() -> list[DirectiveRow]:
-            return [row for run_id in run_ids for row in await self._list(run_id)]
+            found = await self._lists(run_ids)
+            self._read = {run_id: texts for run_id, texts, rows in found if rows}
+            return [row for _, _, rows in found for row in rows]
 
         return await self._try(read, [])
 
     async def took(self, rows: Sequence[DirectiveRow]) -> None:
         """Take away what is in the store of runs now."""
 
-        async def trim() -> None:
-            for run_id in {row.run_id for row in rows}:
-                await self._redis.ltrim(_told_key(run_id), self._read.pop(run_id, 0), -1)
+        async def take_away() -> None:
+            # Each by what it says, and not so many: a Redis that came back empty holds others by now.
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for run_id in {row.run_id for row in rows}:
+                    for text in self._read.pop(run_id, ()):
+                        pipe.lrem(_told_key(run_id), 1, text)
+                await pipe.execute()
 
-        await self._try(trim, None)
+        await self._try(take_away, None)
 
     async def settled(self, id: str, found: Settled) -> None:
         """Show what became of a directive."""
@@ -211,10 +217,16 @@ class RedisMirror:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_WAIT_S)
 
-    async def _list(self, run_id: str) -> list[DirectiveRow]:
-        texts = await self._redis.lrange(_told_key(run_id), 0, -1)
-        self._read[run_id] = len(texts)
-        return [row for row in map(_read_directive, texts) if row is not None]
+    async def _lists(self, run_ids: Sequence[str]) -> list[tuple[str, list[str], list[DirectiveRow]]]:
+        """Return what runs are told: the entries as they stand there, and what makes sense of them."""
+        if not run_ids:
+            return []
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for run_id in run_ids:
+                pipe.lrange(_told_key(run_id), 0, -1)
+            answers: list[list[str]] = await pipe.execute()
+        rows = ([row for row in map(_read_directive, texts) if row is not None] for texts in answers)
+        return list(zip(run_ids, answers, rows, strict=True))
 
     async def _settle(self, id: str, found: Settled) -> None:
         text = dump_json({"outcome": found.outcome, "note": found.note})
