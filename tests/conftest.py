@@ -22,6 +22,10 @@ if os.environ.get("CI"):
     settings.load_profile("ci")
 
 
+SOAK_S = 3600
+"""Longest time for one test of `make soak`, in seconds; that of others is in `pyproject.toml`."""
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are cores: many tests wait for a process or a server that they have started."""
@@ -32,6 +36,9 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the examples of the pages, which take longest: at the end, all other processes would wait for them."""
     items.sort(key=lambda item: item.path.name != "test_docs.py")
+    if os.environ.get("TUVL_SOAK"):
+        for item in items:  # some of `make soak` take many minutes, and are no less sound for that
+            item.add_marker(pytest.mark.timeout(SOAK_S))
 
 
 @pytest.fixture(autouse=True, scope="session")
