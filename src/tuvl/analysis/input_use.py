@@ -15,7 +15,7 @@ from tuvl.analysis.type_names import article, kinds, said
 from tuvl.analysis.value_ranges import kind_of
 from tuvl.analysis.waiting import MAX_ITEMS
 from tuvl.templating.plain import is_template, plain_template
-from tuvl.templating.result import Types, result_types
+from tuvl.templating.result import Types, TypesOf, expression_types, result_types
 from tuvl.values import JsonValue
 
 _ORDERED = ("gt", "gte", "lt", "lte")
@@ -38,7 +38,10 @@ def input_mismatches(flow: KeyFlow, project: Surroundings) -> Iterator[Fault]:
                 yield from _read(read, place, values)
         if place.step.kind == "Router":
             yield from _comparison(place, values)
+            yield from _matched(place, values)
             yield from _undecided(place, values)
+        elif place.step.kind == "Functional" and place.step.data.get("runner") == "wait":
+            yield from _seconds(place, values)
 
 
 def _unsatisfiable(flow: KeyFlow) -> Iterator[Fault]:
@@ -132,6 +135,8 @@ def _incomparable(types: Types, operator: JsonValue, value: JsonValue) -> str | 
         return f"with {article(of_value)}; that always fails"
     if operator == "contains" and not of_field & {"string", "array", "object"}:
         return "by 'contains', which is for texts, lists and mappings"
+    if operator == "contains" and "array" not in of_field and of_value != "string":
+        return f"by 'contains' with {article(of_value)}: it holds texts only; that always fails"
     if operator == "in" and isinstance(value, list) and value and not of_field & set(map(kind_of, value)):
         return f"with values of which none is {said(types)}; that always fails"
     if operator == "in" and isinstance(value, str | dict) and "string" not in of_field:
@@ -139,11 +144,48 @@ def _incomparable(types: Types, operator: JsonValue, value: JsonValue) -> str | 
     return None
 
 
+def _matched(place: Place, values: KnownValues) -> Iterator[Fault]:
+    """A `match` of values that are no signal."""
+    field = place.step.get("match", "field")
+    if not isinstance(field, str):
+        return
+    key, *path = field.split(".")
+    known = values.at(place.index, key)
+    types = known.types(tuple(path)) if known is not None else None
+    if known is not None and types is not None and types <= {"array", "object"}:
+        yield Fault(
+            (*place.step.path, "match", "field"),
+            f"step {place.step.id!r} matches {field!r}, {said(types)} {known.by}, which is no signal",
+            _correct("name a part of it", known),
+        )
+
+
+def _seconds(place: Place, values: KnownValues) -> Iterator[Fault]:
+    """A `wait` for what is no number."""
+    given = text(place.step.data.get("seconds"))
+    types = result_types(given, lambda path: values.types(place, path)) if given and is_template(given) else None
+    if types is not None and "number" not in kinds(types):
+        yield Fault(
+            (*place.step.path, "seconds"),
+            f"step {place.step.id!r} cannot wait for `{given}`: it gives {said(types)}, not a number of seconds",
+            "give a number: `{{ key | int }}`",
+        )
+
+
 def _undecided(place: Place, values: KnownValues) -> Iterator[Fault]:
     """A first `if` that gives neither true nor false; later ones may not be come to."""
     first = next(iter(items(place.step.data.get("when"))), None)
     test = text(first.get("if")) if isinstance(first, dict) else None
-    if test is None or result_types(test, lambda _: None) is not None:
+    if test is None:
+        return
+    why = _unordered(test, lambda path: values.types(place, path))
+    if why is not None:
+        yield Fault(
+            (*place.step.path, "when", 0, "if"),
+            f"step {place.step.id!r} cannot decide by `{test}`: it compares {why}; that always fails",
+            "compare values of one type",
+        )
+    if result_types(test, lambda _: None) is not None:
         return  # what its own text tells is told as such
     types = result_types(test, lambda path: values.types(place, path))
     if types is not None and "boolean" not in types:
@@ -152,3 +194,26 @@ def _undecided(place: Place, values: KnownValues) -> Iterator[Fault]:
             f"step {place.step.id!r} cannot decide by `{test}`: it gives {said(types)}, not true or false",
             "compare it with a value: `{{ key == 'value' }}`",
         )
+
+
+def _unordered(test: str, types_of: TypesOf) -> str | None:
+    """Say which values an expression puts in order that have none."""
+    if not is_template(test) or plain_template(test) is not None:
+        return None
+    # Jinja's parser takes most of a tenth of a second to import; who has scanned this template has paid for it.
+    from tuvl.templating.syntax import parse_template
+    from tuvl.templating.tree import Compare
+
+    compared = parse_template(test).single
+    if not isinstance(compared, Compare) or compared.rest[0][0] not in ("<", "<=", ">", ">="):
+        return None
+    left, right = expression_types(compared.first, types_of), expression_types(compared.rest[0][1], types_of)
+    if left is None or right is None or _in_order(left) & _in_order(right):
+        return None
+    return f"{said(left)} with {said(right)}"
+
+
+def _in_order(types: Types) -> frozenset[str]:
+    """Kinds that have an order: templates take `true` for 1."""
+    known = kinds(types)
+    return (known | {"number"} if "boolean" in known else known) & {"number", "string", "array"}

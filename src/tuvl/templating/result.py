@@ -36,6 +36,11 @@ def result_types(text: str, types_of: TypesOf) -> Types | None:
     return TEXT if syntax.single is None else _Reader(types_of).of(syntax.single)
 
 
+def expression_types(expression: "Expression", types_of: TypesOf) -> Types | None:
+    """Tell the types of what a part of a template gives; `None` when nobody can tell."""
+    return _Reader(types_of).of(expression)
+
+
 _NUMBER: Types = frozenset({"number"})
 _TRUTH: Types = frozenset({"boolean"})
 _LIST: Types = frozenset({"array"})

@@ -13,8 +13,8 @@ class McpShell(FaultRule):
     """An MCP server is started through a shell, from a relative path, or with the whole environment.
 
     A shell reads its arguments as a program, so that a value in them can become a command; so does an interpreter that
-    is told to (`python -c`), and either behind a program that starts another (`env`, `sudo`, `nohup`). A relative path starts
-    whatever lies there. A server that is given every variable is given every credential.
+    is told to (`python -c`), and either behind a program that starts another (`env`, `sudo`, `nohup`). A relative path
+    starts whatever lies there. A server that is given every variable is given every credential.
     """
 
     code = "TV711"
