@@ -95,7 +95,7 @@ def _seconds(source: Mapping[str, str], name: str, default: float) -> float:
     if not text:
         return default
     try:
-        value = float(text)
+        value = -1.0 if "_" in text else float(text)  # nobody means 10 by `1_0`
     except ValueError:
         value = -1.0
     if not 0 < value < float("inf"):
@@ -141,6 +141,7 @@ def _redis_url(source: Mapping[str, str]) -> str | None:
 def _jwt(source: Mapping[str, str]) -> JwtSettings | None:
     jwks = source.get("TUVL_JWT_JWKS", "").strip()
     said = {name: source.get(f"TUVL_JWT_{name}", "").strip() for name in ("ISSUER", "AUDIENCE")}
+    leeway_s = _seconds(source, "TUVL_JWT_LEEWAY_S", 30.0)  # a bad value is one without a signer, too
     if not jwks:
         if any(said.values()):
             raise ConfigError("TUVL_JWT_JWKS is not set, and other TUVL_JWT_ variables are; set the URL of the keys")
@@ -156,7 +157,7 @@ def _jwt(source: Mapping[str, str]) -> JwtSettings | None:
         jwks=jwks,
         issuer=said["ISSUER"],
         audience=said["AUDIENCE"],
-        leeway_s=_seconds(source, "TUVL_JWT_LEEWAY_S", 30.0),
+        leeway_s=leeway_s,
         tenant_claim=source.get("TUVL_JWT_TENANT_CLAIM", "").strip() or "tenant",
         groups_claim=source.get("TUVL_JWT_GROUPS_CLAIM", "").strip() or "groups",
     )

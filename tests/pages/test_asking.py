@@ -94,7 +94,8 @@ def test_answers_have_the_types_that_were_asked_for() -> None:
     }
     answer = {"verdict": 2, "sure": False, "count": 12, "share": 0.5, "short": "a", "long": "one\ntwo"}
     assert value_of(QUESTION, given) == answer
-    assert value_of(QUESTION, {"field.verdict": "2", "field.share": "3"}) == {"verdict": True, "share": 3}
+    for text, number in (("3", 3), ("-0.5", -0.5), ("+7", 7), ("1e3", 1000.0), (".5", 0.5), ("2.", 2.0), ("007", 7)):
+        assert value_of(QUESTION, {"field.verdict": "2", "field.share": text}) == {"verdict": True, "share": number}
 
 
 @pytest.mark.parametrize(
@@ -104,6 +105,12 @@ def test_answers_have_the_types_that_were_asked_for() -> None:
         ("verdict", "3", "Verdict: this has to be one of the choices."),
         ("verdict", "-1", "Verdict: this has to be one of the choices."),
         ("sure", "perhaps", "sure: this has to be one of the choices."),
+        ("count", "1_0", "Count: this has to be a whole number, e.g. 12."),
+        ("count", "١٢", "Count: this has to be a whole number, e.g. 12."),
+        ("share", "1_0", "Share: this has to be a number, e.g. 12.5."),
+        ("share", "1_0.5", "Share: this has to be a number, e.g. 12.5."),
+        ("share", "1,5", "Share: this has to be a number, e.g. 12.5."),
+        ("share", "inf", "Share: this has to be a number, e.g. 12.5."),
         ("count", "1.5", "Count: this has to be a whole number, e.g. 12."),
         ("share", "much", "Share: this has to be a number, e.g. 12.5."),
         ("share", "nan", "Share: this has to be a number, e.g. 12.5."),

@@ -164,7 +164,7 @@ async def test_who_may_not_is_refused_alike_and_the_runs_of_others_are_not_there
             await reader.Start(start())
         async with refused(StatusCode.PERMISSION_DENIED, "scope-missing"):
             await reader.Control(pb.ControlRequest(run_id="r", action=pb.ACTION_PAUSE))
-        async with refused(StatusCode.PERMISSION_DENIED, "right-missing"):
+        async with refused(StatusCode.NOT_FOUND, "unknown-workflow"):
             await (await rpc.client()).Start(start("guarded"))
         own, other = await rpc.client(id="a", tenant="one"), await rpc.client(id="b", tenant="two")
         run = await own.Start(start())
@@ -225,8 +225,10 @@ async def test_what_is_no_message_too_large_or_no_call_is_refused(tmp_path):
         async with refused(StatusCode.INVALID_ARGUMENT, "unreadable"):
             await raw(b"\xff\xff\xff", metadata=client.metadata)
         for compression in (None, grpc.Compression.Gzip):
-            async with refused(StatusCode.RESOURCE_EXHAUSTED):
+            async with refused(StatusCode.RESOURCE_EXHAUSTED, "too-large"):
                 await raw(b"\x00" * 1_000_000, metadata=client.metadata, compression=compression)
+        async with refused(StatusCode.RESOURCE_EXHAUSTED):
+            await raw(b"\x00" * 6_000_000, metadata=client.metadata)
         for path in ("/tuvl.v1.Runs/Nothing", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"):
             async with refused(StatusCode.UNIMPLEMENTED):
                 await client.channel.unary_unary(path)(b"", metadata=client.metadata)

@@ -94,7 +94,7 @@ async def test_a_stranger_cannot_tell_whether_a_key_was_used_nor_keep_others_fro
 
 async def test_callers_without_a_token_have_keys_of_their_own_by_their_address(tmp_path):
     async with serving(shop(tmp_path)) as server:
-        offered = server.services.catalogue.triggered("/hooks/open", "GET")
+        offered = server.services.catalogue.named("open", Principal())
         public = Principal(id="public", scopes=frozenset())
         orders = [
             Order(offered=offered, input={}, mode="sync", principal=public, key="order-1", address=address)

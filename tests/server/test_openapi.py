@@ -79,10 +79,10 @@ async def test_each_answer_to_a_start_is_one_that_is_described(tmp_path):
             (await client.post("/api/runs", json={**good, "mode": "stream"}), 200),
             (await client.post("/api/runs", json=good, headers={"Prefer": "respond-async"}), 202),
             (await client.post("/api/runs", json={"workflow": "asking"}), 202),
-            (await client.post("/api/runs", json={"workflow": "guarded"}), 403),
+            (await client.post("/api/runs", json={"workflow": "guarded"}), 404),
             (await client.post("/api/runs", json={"workflow": "nothing"}), 404),
             (await client.post("/api/runs", json={"workflow": "quick"}), 422),
-            (await client.post("/api/runs", content="{"), 422),
+            (await client.post("/api/runs", content="{"), 415),
             (await client.post("/api/runs", content="{", headers={"Content-Type": "application/json"}), 400),
         ]
         for answer, status in answers:

@@ -83,10 +83,11 @@ async def test_all_tokens_that_open_nothing_are_refused_in_the_same_words(tmp_pa
 async def test_each_path_asks_for_its_scope(tmp_path):
     needed = {
         "runs:start": [("POST", "/api/runs"), ("POST", "/api/greet")],
-        "runs:read": [("GET", "/api/runs"), ("GET", "/api/workflows"), ("GET", "/api/waits"), ("GET", "/metrics")],
+        "runs:read": [("GET", "/api/runs"), ("GET", "/api/workflows"), ("GET", "/api/waits")],
         "runs:control": [("POST", f"/api/runs/x/{deed}") for deed in ("answer", "abort", "fork", "renew")],
         "agent:observe": [("GET", "/api/agents"), ("GET", "/api/agents/x")],
         "agent:control": [("POST", "/api/agents/x/pause"), ("POST", "/api/agents/x/abort")],
+        "metrics:read": [("GET", "/metrics")],
     }
     async with serving(shop(tmp_path)) as server:
         for scope, paths in needed.items():

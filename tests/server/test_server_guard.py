@@ -147,16 +147,6 @@ def test_a_bucket_fills_no_further_than_its_burst_and_no_rate_is_no_bound():
     assert not any(free.take("a") for _ in range(100))
 
 
-async def test_a_method_that_a_path_does_not_take_is_told_with_those_it_takes(tmp_path):
-    async with serving(shop(tmp_path)) as server:
-        client = await server.client()
-        answer = await client.delete("/api/runs")
-        problem(answer, 405, "wrong-method")
-        assert answer.headers["allow"] == "GET, POST"
-        problem(await client.get("/api/agents/x/pause"), 405, "wrong-method")
-        problem(await client.get("/api/runs/x/y/z"), 404, "unknown-path")
-
-
 async def test_a_mistake_of_ours_is_told_without_what_it_says(tmp_path, caplog):
     async with serving(shop(tmp_path)) as server:
         client = await server.client()

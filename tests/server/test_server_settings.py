@@ -31,6 +31,8 @@ def test_a_signer_is_named_with_its_keys_its_name_and_ours():
         ({**GOOD, "TUVL_JWT_JWKS": "http://signer.test/jwks"}, "https://"),
         ({**GOOD, "TUVL_JWT_JWKS": "http://localhost.evil.test/jwks"}, "https://"),
         ({**GOOD, "TUVL_JWT_LEEWAY_S": "-1"}, "TUVL_JWT_LEEWAY_S"),
+        ({"TUVL_JWT_LEEWAY_S": "abc"}, "TUVL_JWT_LEEWAY_S='abc'"),
+        ({"TUVL_AGENT_TOOL_TIMEOUT_S": "1_0"}, "TUVL_AGENT_TOOL_TIMEOUT_S='1_0'"),
         ({"TUVL_SERVER_SECRET": "hunter2"}, "TUVL_SERVER_SECRET is shorter"),
     ],
 )

@@ -13,7 +13,7 @@ from tuvl.data.access_rows import TokenRow
 from tuvl.data.run_records import StoreAccess
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
-from tuvl.principal import ANY, Principal
+from tuvl.principal import ANY, Principal, is_name
 from tuvl.project.layout import find_root
 from tuvl.server.tokens import SCOPES, new_token
 from tuvl.settings import load_settings
@@ -23,7 +23,7 @@ from tuvl.wording import duration_s
 
 Answer = TypeVar("Answer")
 
-_FAMILIES = ("runs", "agent")
+_FAMILIES = ("runs", "agent", "metrics")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,7 @@ class TokenCommand:
     def create(self, options: TokenOptions) -> int:
         """Make a token and print it, this once."""
         _check_scopes(options.scopes)
-        if not options.principal or not options.principal.isprintable():
-            raise UsageError("--principal takes the id of whoever the token is for")
+        _check_names(options)
         now, made = datetime.now(UTC), new_token()
         row = TokenRow(
             id=made.id,
@@ -106,6 +105,17 @@ class TokenCommand:
                 await self._access.aclose()
 
         return asyncio.run(ask())
+
+
+def _check_names(options: TokenOptions) -> None:
+    """Refuse names that nobody has; one that is empty comes from a variable of the shell that is not set."""
+    given = [("--principal", options.principal, "the id of whoever the token is for")]
+    if options.tenant is not None:
+        given.append(("--tenant", options.tenant, "the id of the tenant whose runs it sees; leave it out for none"))
+    given += [("--group", group, "the name of a group") for group in options.groups]
+    for option, name, what in given:
+        if not is_name(name) or not name.strip():
+            raise UsageError(f"{option} takes {what}, not {name!r}")
 
 
 def _check_scopes(scopes: Sequence[str]) -> None:

@@ -7,8 +7,8 @@ import typer
 
 token = typer.Typer(
     help="Make, list and revoke the API tokens of `tuvl serve`.",
-    epilog="Scopes of the server: runs:start, runs:read, runs:control, agent:observe, agent:control. Workflows and "
-    "data models may ask for scopes of their own.",
+    epilog="Scopes of the server: runs:start, runs:read, runs:control, agent:observe, agent:control, metrics:read. "
+    "Workflows and data models may ask for scopes of their own.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -20,6 +20,9 @@ class TokenFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
 
+
+DEFAULT_SCOPES = ("runs:start", "runs:read")
+"""What a token allows of which nothing else is said."""
 
 Format = Annotated[TokenFormat, typer.Option("--format", help="Text for people, or JSON for programs.")]
 Project = Annotated[
@@ -38,7 +41,10 @@ def create(
     principal: Annotated[str, typer.Option(metavar="ID", help="Whom the requests with it act for.")],
     scope: Annotated[
         list[str] | None,
-        typer.Option(metavar="SCOPE", help="What it allows; `*` is everything, in every tenant. Repeatable."),
+        typer.Option(
+            metavar="SCOPE",
+            help="What it allows; `*` is everything, in every tenant. Repeatable. [default: runs:start and runs:read]",
+        ),
     ] = None,
     tenant: Annotated[
         str | None, typer.Option(metavar="ID", help="Whose runs it sees. [default: those of no tenant]")
@@ -61,7 +67,7 @@ def create(
         principal=principal,
         tenant=tenant,
         groups=tuple(group or ()),
-        scopes=tuple(scope or ("runs:start", "runs:read")),
+        scopes=tuple(scope or DEFAULT_SCOPES),
         lasts=expires_in,
     )
     raise typer.Exit(TokenCommand(project=project, as_json=format_ is TokenFormat.JSON).create(options))

@@ -95,7 +95,8 @@ class Door:
             self._count(name, code, self._services.clock.monotonic() - begun)
 
     async def _read(self, form: type[Asked], context: Context) -> Asked:
-        return read(form, await received(context, self._services.options.body_timeout_s))
+        options = self._services.options
+        return read(form, await received(context, timeout_s=options.body_timeout_s, most=options.max_body_bytes))
 
     async def _enter(self, scope: str, context: Context) -> Caller:
         metadata = context.invocation_metadata() or ()
@@ -116,8 +117,8 @@ def address_of(peer: str) -> str:
     return rest.rpartition(":")[0].strip("[]") if kind in {"ipv4", "ipv6"} else ""
 
 
-async def received(context: Context, timeout_s: float) -> bytes:
-    """Wait for the message of a call, so many seconds at most; raises `Problem`."""
+async def received(context: Context, *, timeout_s: float, most: int) -> bytes:
+    """Wait for the message of a call, so many seconds at most; raises `Problem`, also when it has too many bytes."""
     try:
         async with asyncio.timeout(timeout_s):
             data: object = await context.read()
@@ -125,6 +126,8 @@ async def received(context: Context, timeout_s: float) -> bytes:
         raise Problem(408, "too-slow", "the message did not arrive in time") from None
     if not isinstance(data, bytes):
         raise Problem(400, "unreadable", "the call has no message")
+    if len(data) > most:
+        raise Problem(413, "too-large", f"the message has more than {most} bytes")
     return data
 
 

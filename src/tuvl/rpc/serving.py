@@ -6,6 +6,7 @@ from tuvl.errors import UsageError
 from tuvl.listening import bind
 from tuvl.rpc.health import health_service
 from tuvl.rpc.runs_service import SERVICE, runs_service
+from tuvl.server.guard import LINGER_BYTES
 from tuvl.server.options import ServerOptions
 from tuvl.server.services import Services
 
@@ -48,7 +49,8 @@ def _most_calls(options: ServerOptions) -> int:
 def _options(options: ServerOptions) -> list[tuple[str, int]]:
     return [
         ("grpc.so_reuseport", 0),  # a port that somebody else has is not shared with them
-        ("grpc.max_receive_message_length", options.max_body_bytes),
+        # What is a little too large is read, and refused by us: gRPC itself would not say why.
+        ("grpc.max_receive_message_length", options.max_body_bytes + LINGER_BYTES),
         # Clients that are gone without a word are found out, and their runs ended.
         ("grpc.keepalive_time_ms", int(options.heartbeat_s * 1000)),
         ("grpc.keepalive_timeout_ms", int(options.client_patience_s * 1000)),

@@ -63,7 +63,7 @@ class Starting:
             },
         )
         return Order(
-            offered=self._services.catalogue.named(form.workflow),
+            offered=self._services.catalogue.named(form.workflow, caller.principal),
             input=form.input,
             mode=mode,
             principal=caller.principal,

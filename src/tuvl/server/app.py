@@ -9,7 +9,8 @@ import tuvl
 from tuvl.server.browser_session import session_router
 from tuvl.server.door import Door
 from tuvl.server.guard import Guard
-from tuvl.server.pages.router import pages_router
+from tuvl.server.methods import Methods
+from tuvl.server.pages.router import pages_routers
 from tuvl.server.problems import install
 from tuvl.server.routes.agents import agents_router
 from tuvl.server.routes.description import description_router
@@ -23,7 +24,7 @@ from tuvl.server.services import Services
 
 def make_app(services: Services) -> ASGIApp:
     """Return what a server serves: the API, the pages, and the triggers of the workflows."""
-    return Guard(Door(make_api(services), services), services.options, services.meters)
+    return Guard(Door(Methods(make_api(services)), services), services.options, services.meters)
 
 
 def make_api(services: Services) -> FastAPI:
@@ -41,12 +42,10 @@ def make_api(services: Services) -> FastAPI:
     )
     install(app)
     own = [make(services) for make in (health_router, runs_router, waits_router, agents_router)]
-    for router in own:
+    own += [description_router(services, lambda: app.openapi()), session_router(services.sessions)]
+    own += pages_routers(services)
+    for router in (*own, triggers_router(services, own)):
         app.include_router(router)
-    app.include_router(description_router(services, lambda: app.openapi()))
-    app.include_router(session_router(services.sessions))
-    app.include_router(pages_router(services))
-    app.include_router(triggers_router(services, own))
     described = app.openapi
 
     def openapi() -> dict[str, Any]:

@@ -9,6 +9,7 @@ from tuvl.check.runner import check_document
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
 from tuvl.plan.model import ExecutionPlan, HumanPlan
+from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
 from tuvl.server.problems import Problem
@@ -47,6 +48,15 @@ class Offered:
         # Only so many at once: durable runs alone stand in a line, over all processes.
         return self.plan.durable or self.waits_for_people or self.plan.limits.concurrency is not None
 
+    @property
+    def is_public(self) -> bool:
+        """Whether everybody may start it, by its trigger."""
+        return self.trigger is not None and self.trigger.public
+
+    def is_for(self, principal: Principal) -> bool:
+        """Whether somebody may start it; to others it is not there."""
+        return principal.lacks(scope=self.plan.required_scope, group=self.plan.required_group) is None
+
     def to_json(self) -> JsonObject:
         """Return what callers are told of it."""
         plan, trigger = self.plan, self.trigger
@@ -78,29 +88,37 @@ class Catalogue:
         """All of them, by name."""
         return self._by_name
 
-    def named(self, name: str) -> Offered:
-        """Return one by its name; raises `Problem`."""
+    def names_for(self, principal: Principal) -> frozenset[str]:
+        """Return the names of those that somebody may start."""
+        return frozenset(name for name, each in self._by_name.items() if each.is_for(principal))
+
+    def named(self, name: str, principal: Principal) -> Offered:
+        """Return one by its name; raises `Problem`, the same one for what is not there and what is not the caller's."""
         found = self._by_name.get(name)
-        if found is None:
+        if found is None or not found.is_for(principal):
             raise Problem(
-                404, "unknown-workflow", "there is no such workflow; GET /api/workflows lists those there are"
+                404,
+                "unknown-workflow",
+                "there is no such workflow that this caller may start; GET /api/workflows lists those there are",
             )
         return found
 
-    def is_public(self, path: str, method: str) -> bool:
-        """Whether a request needs no token."""
-        found = self._by_path.get(path, {}).get(method)
-        return found is not None and found.trigger is not None and found.trigger.public
-
-    def triggered(self, path: str, method: str) -> Offered:
-        """Return what a request starts; raises `Problem`."""
+    def is_public(self, path: str, method: str | None) -> bool:
+        """Whether a request needs no token; without a method, whether there is one that needs none."""
         found = self._by_path.get(path, {})
-        if method in found:
-            return found[method]
-        if found:
-            allowed = ", ".join(sorted(found))
-            raise Problem(405, "wrong-method", f"this path takes {allowed}", headers={"Allow": allowed})
-        raise Problem(404, "unknown-path", "there is nothing at this path")
+        return any(each.is_public for at, each in found.items() if method is None or at == method)
+
+    def triggered(self, path: str, principal: Principal | None) -> Mapping[str, Offered]:
+        """Return what requests to a path start for somebody, by their method; what is not theirs is not there.
+
+        Without a principal it is what everybody may start.
+        """
+        found = self._by_path.get(path, {})
+        return {
+            method: each
+            for method, each in found.items()
+            if each.is_public or (principal is not None and each.is_for(principal))
+        }
 
 
 def catalogue_of(project: ProjectIndex, engine: Engine) -> tuple[Catalogue, Report]:

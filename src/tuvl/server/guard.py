@@ -92,7 +92,8 @@ def too_large(most: int) -> Problem:
 
 
 _LINGER_S = 1.0
-_LINGER_BYTES = 4_194_304
+LINGER_BYTES = 4_194_304
+"""How much more of a body that is too large is taken, so that its client gets to read why."""
 
 
 class _Body:
@@ -126,7 +127,7 @@ class _Body:
         seen = 0
         try:
             async with asyncio.timeout(_LINGER_S):
-                while not self._whole and seen < _LINGER_BYTES:
+                while not self._whole and seen < LINGER_BYTES:
                     message = await self._receive()
                     seen += len(message.get("body", b""))
                     self._whole = not message.get("more_body", False)

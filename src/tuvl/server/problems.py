@@ -151,14 +151,17 @@ def _fields(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
 
 
 class JsonRoute(APIRoute):
-    """A path whose body is read as `read_json` reads it."""
+    """A path whose body is read as `read_json` reads it, and has to say that it is JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request."""
-        handle = super().get_route_handler()
+        handle, takes_body = super().get_route_handler(), self.body_field is not None
 
         async def handler(request: Request) -> Response:
-            return await handle(_JsonRequest(request.scope, request.receive))
+            request = _JsonRequest(request.scope, request.receive)
+            if takes_body and await request.body():
+                check_json(request)
+            return await handle(request)
 
         return handler
 
@@ -166,6 +169,13 @@ class JsonRoute(APIRoute):
 class _JsonRequest(Request):
     async def json(self) -> JsonValue:
         return read_json(await self.body())
+
+
+def check_json(request: Request) -> None:
+    """Raise `Problem` for a request whose body does not say that it is JSON, as `curl -d` makes it."""
+    kind = request.headers.get("content-type", "").split(";", 1)[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        raise Problem(415, "wrong-media-type", "the body must be JSON; say Content-Type: application/json")
 
 
 def read_json(body: bytes) -> JsonValue:

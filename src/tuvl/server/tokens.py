@@ -7,7 +7,7 @@ import secrets
 
 from tuvl.dataclass import dataclass
 
-SCOPES = ("runs:start", "runs:read", "runs:control", "agent:observe", "agent:control")
+SCOPES = ("runs:start", "runs:read", "runs:control", "agent:observe", "agent:control", "metrics:read")
 """What a token of the server may allow; workflows and data models may ask for scopes of their own besides."""
 
 _FORM = re.compile(r"tuvl_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")

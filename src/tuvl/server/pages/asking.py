@@ -1,9 +1,11 @@
 """What a run asks of a person, shown whole, and the form for the answer."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from math import inf, isfinite
 from typing import Literal, TypeAlias, assert_never
 
 from tuvl.analysis.steps import items, mapping
@@ -245,7 +247,7 @@ def _typed(field: Mapping[str, JsonValue], text: str) -> JsonValue:
     try:
         match field.get("type"):
             case "integer":
-                return int(text)
+                return _whole(text)
             case "number":
                 return _number(text)
             case "boolean":
@@ -269,11 +271,24 @@ def _index(text: str) -> int:
     return int(text)
 
 
-def _number(text: str) -> JsonValue:
-    value = float(text)
-    if value != value or value in (float("inf"), float("-inf")):
+def _whole(text: str) -> int:
+    """Read a whole number as people write it: Python would take `1_0` for ten, too."""
+    if not _WHOLE.fullmatch(text.strip()):
         raise ValueError(text)
-    return int(text) if text.strip().lstrip("+-").isdecimal() else value
+    return int(text)
+
+
+def _number(text: str) -> JsonValue:
+    if _WHOLE.fullmatch(text.strip()):
+        return int(text)
+    value = float(text) if _FRACTION.fullmatch(text.strip()) else inf
+    if not isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
+_FRACTION = re.compile(r"[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?")
 
 
 def _json_object(text: str) -> JsonObject:

@@ -17,7 +17,7 @@ from tuvl.server.services import Services
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
-def pages_router(services: Services) -> APIRouter:
+def pages_routers(services: Services) -> list[APIRouter]:
     """Return the paths of the pages."""
     pages = Pages(services)
     router = APIRouter(include_in_schema=False, route_class=pages.route())
@@ -42,6 +42,4 @@ def pages_router(services: Services) -> APIRouter:
         kept = {"Cache-Control": _FOR_EVER} if v == found.digest else {}
         return Response(found.content, headers=kept, media_type=found.media_type)
 
-    router.include_router(runs_pages(pages))
-    router.include_router(waiting_pages(pages))
-    return router
+    return [router, runs_pages(pages), waiting_pages(pages)]

@@ -9,8 +9,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from tuvl.control import ControlAction
-from tuvl.data.run_rows import RunFilter, TraceFilter
+from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
 from tuvl.dataclass import dataclass
+from tuvl.principal import Principal
 from tuvl.server.authentication import Caller
 from tuvl.server.pages.asking import WaitCard, card_of
 from tuvl.server.pages.known import Gathering
@@ -21,6 +22,7 @@ from tuvl.server.pages.transcript import talk_entry
 from tuvl.server.pages.view import RunLine, RunView, run_href, run_line, run_view
 from tuvl.server.problems import Problem
 from tuvl.server.routes.watching import watched
+from tuvl.server.services import Services
 from tuvl.supervision.runs import RunInfo
 from tuvl.values import JsonObject
 
@@ -230,12 +232,18 @@ async def _listed(pages: Pages, asked: Asked, caller: Caller) -> RunsPage:
         live=f"/runs/live?{asked.query(asked.before)}",
         statuses=tuple((each, run_look(each).word) for each in _STATUSES),
         status=asked.status,
-        workflows=tuple(sorted({*services.project.named("Workflow"), *([asked.workflow] if asked.workflow else [])})),
+        workflows=_workflows(services, asked, rows, reader),
         workflow=asked.workflow,
         mine=asked.mine,
         newer=(f"/runs?{newest}" if newest else "/runs") if asked.before else "",
         older=older,
     )
+
+
+def _workflows(services: Services, asked: Asked, rows: Rows, reader: Principal) -> tuple[str, ...]:
+    """Return the workflows to choose from: those that the reader may start, and those of the runs that are shown."""
+    seen = {str(row["workflow"]) for row in rows}
+    return tuple(sorted(services.catalogue.names_for(reader) | seen | ({asked.workflow} if asked.workflow else set())))
 
 
 def _line(row: JsonObject, live: dict[str, RunInfo], now: datetime) -> RunLine:

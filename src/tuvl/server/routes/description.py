@@ -32,7 +32,4 @@ def description_router(services: Services, described: Callable[[], dict[str, Any
 def _may_start(offered: Offered, caller: Caller | None) -> bool:
     if offered.trigger is None:
         return False
-    plan = offered.plan
-    if caller is None or not caller.has("runs:start"):
-        return offered.trigger.public
-    return caller.principal.lacks(scope=plan.required_scope, group=plan.required_group) is None
+    return offered.is_public or (caller is not None and caller.has("runs:start") and offered.is_for(caller.principal))

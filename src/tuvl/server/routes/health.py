@@ -15,7 +15,7 @@ from tuvl.server.services import Services
 def health_router(services: Services) -> APIRouter:
     """Return the paths."""
     router = APIRouter(tags=["health"])
-    reader = caller_with(services, "runs:read")
+    reader = caller_with(services, "metrics:read")
 
     @router.get("/healthz")
     async def healthy() -> JSONResponse:
@@ -34,7 +34,7 @@ def health_router(services: Services) -> APIRouter:
         responses={200: {"description": "Prometheus' text format.", "content": {"text/plain": {}}}, **problems()},
     )
     async def metrics(caller: Annotated[Caller, Depends(reader)]) -> Response:
-        """Give out what the server counts."""
+        """Give out what the server counts, of all tenants together and by the names of workflows."""
         return Response(services.meters.text(), headers={"Content-Type": CONTENT_TYPE})
 
     return router

@@ -38,11 +38,7 @@ def runs_router(services: Services) -> APIRouter:
     @router.get("/workflows", responses=problems(), response_model=WorkflowList)
     async def list_workflows(caller: Annotated[Caller, Depends(reader)]) -> Response:
         """List the workflows that can be started."""
-        found = [
-            each.to_json()
-            for each in services.catalogue.workflows.values()
-            if caller.principal.lacks(scope=each.plan.required_scope, group=each.plan.required_group) is None
-        ]
+        found = [each.to_json() for each in services.catalogue.workflows.values() if each.is_for(caller.principal)]
         return JSONResponse({"workflows": found})
 
     @router.post(
@@ -51,7 +47,7 @@ def runs_router(services: Services) -> APIRouter:
         responses={
             200: {"description": "The result of the run, or its events.", "model": ResultDocument, "content": _STREAM},
             202: {"description": "The run goes on, or waits for somebody.", "model": Accepted | ResultDocument},
-            **problems(404, 409),
+            **problems(404, 409, 415),
         },
     )
     async def start_run(
@@ -68,7 +64,7 @@ def runs_router(services: Services) -> APIRouter:
         A client of `sync` and `stream` that leaves ends the run.
         """
         order = Order(
-            offered=services.catalogue.named(body.workflow),
+            offered=services.catalogue.named(body.workflow, caller.principal),
             input=body.input,
             mode=mode_of(request, body.mode if "mode" in body.model_fields_set else None),
             principal=caller.principal,

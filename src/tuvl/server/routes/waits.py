@@ -30,14 +30,14 @@ def waits_router(services: Services) -> APIRouter:
             {"waits": [told_of(wait, caller) for wait in await services.durable.waits(caller.principal)]}
         )
 
-    @router.post("/runs/{run_id}/answer", responses=problems(404, 409), response_model=AnswerTaken)
+    @router.post("/runs/{run_id}/answer", responses=problems(404, 409, 415), response_model=AnswerTaken)
     async def answer_run(run_id: RunId, body: Answer, caller: Annotated[Caller, Depends(operator)]) -> Response:
         """Answer what a run waits for. Of several answers the first one counts; the run goes on at once."""
         request = AnswerRequest(digest=body.digest, value=body.value, by=caller.principal)
         answered = await services.durable.answer(run_id, request)
         return JSONResponse({"run_id": run_id, "by": answered.by, "at": answered.at.isoformat()})
 
-    @router.post("/runs/{run_id}/abort", status_code=202, responses=problems(404, 409), response_model=Accepted)
+    @router.post("/runs/{run_id}/abort", status_code=202, responses=problems(404, 409, 415), response_model=Accepted)
     async def abort_run(
         run_id: RunId, caller: Annotated[Caller, Depends(operator)], said: Instruction | None = None
     ) -> Response:
@@ -45,7 +45,7 @@ def waits_router(services: Services) -> APIRouter:
         await services.durable.abort(run_id, "" if said is None else said.message, caller.principal)
         return await accepted(services, run_id, caller.principal)
 
-    @router.post("/runs/{run_id}/fork", status_code=202, responses=problems(404, 409), response_model=Accepted)
+    @router.post("/runs/{run_id}/fork", status_code=202, responses=problems(404, 409, 415), response_model=Accepted)
     async def fork_run(run_id: RunId, body: Fork, caller: Annotated[Caller, Depends(operator)]) -> Response:
         """Start a run with the record of a durable one up to a step: also needs the scope `runs:start`."""
         return await accepted(services, await fork_for(services, run_id, body.at, caller), caller.principal)
