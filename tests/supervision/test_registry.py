@@ -16,6 +16,7 @@ from tests.sql.conftest import Database
 from tests.supervision.supervised import interventions, look, recorded, supervised
 from tuvl.control import RunControl
 from tuvl.data.run_records import StoreAccess
+from tuvl.data.run_rows import RunRow
 from tuvl.engine.result import RunResult
 from tuvl.errors import TuvlError
 from tuvl.principal import Principal
@@ -167,6 +168,38 @@ async def test_a_run_that_goes_on_elsewhere_belongs_to_whoever_has_it_now(databa
                 await second.direct("r1", Directive(kind="pause"))
                 assert control.paused
         await first.look()  # it lets go of what is not its own any more
+
+
+async def test_a_run_that_ends_soon_after_its_process_died_is_on_no_list_any_more(database, tmp_path):
+    async with registries(database, tmp_path, count=3) as (died, after, other):
+        row = info().row("", paused=False)
+        begun = RunRow(
+            run_id="r1",
+            workflow="flow",
+            schema_version="v1",
+            principal=Principal(id="ann", tenant="acme"),
+            started_at=row.started_at,
+        )
+        store = other.access.store
+        await store.begin(begun)
+        with died.register("r1", RunControl(), info()):
+            await died.look()
+            assert await other.direct("r1", told := Directive(kind="pause"))
+            with after.register("r1", RunControl(), info()):
+                pass  # it ends before the registry looks
+            assert [each.run_id for each in await other.live()] == ["r1"]
+            await store.finish("r1", status="completed", signal=None, at=row.started_at, result=None)
+            assert await other.live() == []
+            assert await other.get("r1") is None
+            assert not await other.direct("r1", Directive(kind="abort"))
+            async with store.control._transaction() as connection:
+                await connection.execute(text("UPDATE tuvl_live_runs SET beat_at = beat_at - 60"))
+            with other.register("r2", RunControl(), info("r2")):
+                await other.look()
+                async with store.control._transaction() as connection:
+                    listed = (await connection.execute(text("SELECT run_id FROM tuvl_live_runs"))).all()
+            assert [run_id for (run_id,) in listed] == ["r2"]
+            assert (await other.settled(told.id)).outcome == "void"
 
 
 async def test_a_store_that_cannot_be_reached_is_told_to_whoever_asks_and_ends_no_run(tmp_path):

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Select,
     Table,
     delete,
+    exists,
     extract,
     func,
     insert,
@@ -26,7 +27,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tuvl.control import ControlAction
 from tuvl.data.control_rows import DirectiveRow, LiveRow, Outcome, Settled
 from tuvl.data.control_tables import directives, interventions, live_runs
+from tuvl.data.lost_runs import SILENT_S
 from tuvl.data.run_rows import InterventionRow
+from tuvl.data.run_tables import runs
 from tuvl.data.sealed_words import kept_words
 from tuvl.principal import ANY, Principal
 from tuvl.sealing import Keys
@@ -42,7 +45,11 @@ FORGOTTEN_S = 7 * 24 * 3600.0
 class ControlStore:
     """Live runs, what they are told, and what was done to them. Every method raises `StepError` when it cannot."""
 
-    def __init__(self, transaction: Transaction, rows: Reading, dialect: str, keys: Keys) -> None:
+    def __init__(
+        self, transaction: Transaction, rows: Reading, dialect: str, keys: Keys, *, going_on: Collection[str]
+    ) -> None:
+        """Wire it; `going_on` are the statuses of runs that have not ended."""
+        self._going_on = list(going_on)
         self._keys = keys
         self._transaction = transaction
         self._rows = rows
@@ -62,12 +69,9 @@ class ControlStore:
                 await connection.execute(
                     delete(live_runs).where(live_runs.c.run_id.in_(ended), live_runs.c.owner == owner)
                 )
-                unread = directives.c.run_id.in_(ended) & directives.c.outcome.is_(None)
-                void = {"outcome": "void", "note": "the run ended before it was read"}
-                await connection.execute(update(directives).where(unread).values(void))
+                await self._void(connection, directives.c.run_id.in_(ended))
             if begun:
-                # What a process left that died long ago, and nobody went on with, is no news to anybody any more.
-                await connection.execute(delete(live_runs).where(live_runs.c.beat_at < self._now() - FORGOTTEN_S))
+                await self._forget(connection)
                 # A run that another process had begun, and that goes on here, is this one's from now on.
                 ids = [row.run_id for row in begun]
                 await connection.execute(delete(live_runs).where(live_runs.c.run_id.in_(ids)))
@@ -139,15 +143,38 @@ class ControlStore:
         return Settled(outcome=found["outcome"], note=found["note"])
 
     async def live(self, reader: Principal, *, run_id: str | None = None) -> list[LiveRow]:
-        """Return the runs on the list that the reader may see, the newest first; those of dead processes, too."""
+        """Return the runs on the list that the reader may see, the newest first; those of dead processes, too.
+
+        What has ended on record goes on nowhere, also where the process that had it at first never took it off.
+        """
         query = select(live_runs, (self._now() - live_runs.c.beat_at).label("age_s"))
-        query = query.where(*_visible(reader)).order_by(live_runs.c.started_at.desc(), live_runs.c.run_id)
+        query = query.where(~self._has_ended, *_visible(reader)).order_by(
+            live_runs.c.started_at.desc(), live_runs.c.run_id
+        )
         if run_id is not None:
             query = query.where(live_runs.c.run_id == run_id)
         rows = await self._rows(cast(Select[tuple[object, ...]], query))
         return [_live(row._mapping) for row in rows]
 
     # ---- pieces --------------------------------------------------------------------------------------------------
+
+    async def _forget(self, connection: AsyncConnection) -> None:
+        """Take off the list what processes left there that died: of runs that ended elsewhere, or long ago."""
+        ended = (live_runs.c.beat_at < self._now() - SILENT_S) & self._has_ended
+        await self._void(connection, directives.c.run_id.in_(select(live_runs.c.run_id).where(ended)))
+        await connection.execute(delete(live_runs).where(ended))
+        # What nobody went on with for so long is no news to anybody any more.
+        await connection.execute(delete(live_runs).where(live_runs.c.beat_at < self._now() - FORGOTTEN_S))
+
+    async def _void(self, connection: AsyncConnection, of_runs: ColumnElement[bool]) -> None:
+        """Keep of what runs were told and never read that nothing comes of it."""
+        void = {"outcome": "void", "note": "the run ended before it was read"}
+        await connection.execute(update(directives).where(of_runs, directives.c.outcome.is_(None)).values(void))
+
+    @property
+    def _has_ended(self) -> ColumnElement[bool]:
+        there = runs.c.run_id == live_runs.c.run_id
+        return exists().where(there, runs.c.status.not_in(self._going_on))
 
     def _audited(self, run_id: str, row: InterventionRow) -> dict[str, object]:
         return _intervention_values(run_id, kept_words(run_id, row, self._keys))

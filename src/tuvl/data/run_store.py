@@ -87,7 +87,9 @@ class RunStore:
         self._turn = asyncio.Semaphore(1 if self._engine.dialect.name == "sqlite" else _AT_ONCE)
         self._ready = False
         self._marks = RunMarks(self._transaction, self._engine.dialect.name)
-        self.control = ControlStore(self._prepared, self._rows, self._engine.dialect.name, keys)
+        self.control = ControlStore(
+            self._prepared, self._rows, self._engine.dialect.name, keys, going_on=(QUEUED, RUNNING)
+        )
         """Runs that go on, and what they are told."""
         self.access = AccessStore(self._prepared, self._rows, self._engine.dialect.name)
         """API tokens of the server, and keys under which it started runs."""
