@@ -71,8 +71,8 @@ async def run_hosted(
     """Start a run and perform it here; returns its document."""
     async with hosted(project, settings, control=control, sinks=sinks, approvals=approvals) as host:
         run_id = request.run_id or uuid4().hex
-        say(f"durable run {run_id}; a worker goes on with it when this process is lost, or `tuvl resume {run_id}`")
         await host.start(replace(request, run_id=run_id), here=True)
+        say(f"durable run {run_id}; a worker goes on with it when this process is lost, or `tuvl resume {run_id}`")
         return await performed_here(host, run_id, control)
 
 

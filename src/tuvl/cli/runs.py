@@ -1,7 +1,7 @@
 """`tuvl runs list|show|trace`: reads the store of runs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,10 +16,11 @@ from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
 from tuvl.durable.files import RunFiles
 from tuvl.errors import StepError, UsageError
+from tuvl.hosting.opening import FILE
 from tuvl.principal import Principal
 from tuvl.project.layout import find_root
 from tuvl.settings import load_settings
-from tuvl.supervision.lost import SURELY_S, end_lost
+from tuvl.supervision.lost import SURELY_S, end_lost, end_unqueued
 from tuvl.supervision.runs import DEAD_S
 from tuvl.values import JsonObject, JsonValue, printable_lines
 
@@ -95,10 +96,24 @@ class RunsCommand:
             lost = self._access.store.lost
             await end_lost(self._access, await lost.found(SURELY_S), at=datetime.now(UTC))
             await lost.forget_ended()
+            await end_unqueued(self._access, self._on_queue, at=datetime.now(UTC))
 
         if self._access.is_there:
             with suppress(StepError):
                 self._ask(end)
+
+    async def _on_queue(self, run_ids: Collection[str]) -> Collection[str]:
+        """Return which of these runs a database of durable runs has; all of them where that cannot be told."""
+        try:
+            from tuvl.durable.queue_state import known_in, known_on
+        except ImportError:
+            return run_ids
+        url = self._database_url
+        if url is None or not url.startswith("postgres"):
+            return known_in(Path(self._root) / ".tuvl" / FILE, run_ids)
+        from tuvl.data.location import read_url
+
+        return known_on(read_url(url, root=self._root, where="TUVL_DATABASE_URL"), run_ids)
 
     @cached_property
     def _lost(self) -> frozenset[str]:

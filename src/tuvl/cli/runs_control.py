@@ -96,6 +96,11 @@ class RunControlCommand(RunsCommand):
                 " A durable run goes on with `tuvl resume`",
             )
         status = self._run(run_id)["status"]
+        if status in ("queued", "suspended"):
+            waits = "waits until a process takes it" if status == "queued" else "waits for somebody"
+            return _failed(
+                directive.kind, f"run {run_id} {waits}, and none has it just now; `tuvl runs cancel {run_id}` ends it"
+            )
         if status != "running":
             return _failed(directive.kind, f"run {run_id} has ended ({status}); there is nothing to {directive.kind}")
         return _failed(

@@ -59,6 +59,7 @@ async def _work(
         aclosing(Upkeep(retention, kept_s=settings.runs_kept_s)) as upkeep,
     ):
         upkeep.also(host.still_used)
+        upkeep.also(host.end_unqueued)
         upkeep.open()
         settle_heap()
         _say(f"taking up to {count(concurrency, 'run')} at a time, as {host.executor}")

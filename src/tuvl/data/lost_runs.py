@@ -38,12 +38,13 @@ SILENT_S = 15.0
 class LostRunStore:
     """Finds runs whose process has died, and ends them. Every method raises `StepError` when it cannot."""
 
-    def __init__(self, transaction: Transaction, rows: Reading, dialect: str, *, running: str) -> None:
-        """Wire it; `running` is the status of runs that go on."""
+    def __init__(self, transaction: Transaction, rows: Reading, dialect: str, *, running: str, queued: str) -> None:
+        """Wire it; `running` is the status of runs that go on, `queued` that of runs which nobody has taken."""
         self._transaction = transaction
         self._rows = rows
         self._dialect = dialect
         self._running = running
+        self._queued = queued
 
     async def found(self, silent_s: float = SILENT_S) -> list[LostRun]:
         """Return the runs on record as going on, and that no process has shown as alive for so many seconds."""
@@ -54,15 +55,17 @@ class LostRunStore:
             .join(passing_runs, passing_runs.c.run_id == runs.c.run_id)
             .where(runs.c.status == self._running, passing_runs.c.at < silent, ~seen)
         )
-        return [
-            LostRun(
-                run_id=str(row._mapping["run_id"]),
-                workflow=str(row._mapping["workflow"]),
-                schema_version=str(row._mapping["schema_version"]),
-                started_at=cast(datetime, row._mapping["started_at"]),
-            )
-            for row in await self._rows(cast(Select[tuple[object, ...]], query))
-        ]
+        return [_lost(row) for row in await self._rows(cast(Select[tuple[object, ...]], query))]
+
+    async def queued(self, *, before: datetime, after: str, limit: int) -> list[LostRun]:
+        """Return runs on record as queued since before a moment, by their ids, from one of these on."""
+        query = (
+            select(runs.c.run_id, runs.c.workflow, runs.c.schema_version, runs.c.started_at)
+            .where(runs.c.status == self._queued, runs.c.started_at < before, runs.c.run_id > after)
+            .order_by(runs.c.run_id)
+            .limit(limit)
+        )
+        return [_lost(row) for row in await self._rows(cast(Select[tuple[object, ...]], query))]
 
     async def end(self, run_id: str, *, at: datetime, result: JsonObject) -> bool:
         """Keep that a run failed, unless somebody has ended it meanwhile; returns whether that was news.
@@ -70,7 +73,7 @@ class LostRunStore:
         It is taken off the list of live runs, where its process leaves it.
         """
         values = {"status": "failed", "signal": None, "finished_at": at, "result": result}
-        going_on = (runs.c.run_id == run_id) & (runs.c.status == self._running)
+        going_on = (runs.c.run_id == run_id) & runs.c.status.in_((self._running, self._queued))
         async with self._transaction() as connection:
             changed = await connection.execute(update(runs).where(going_on).values(values))
             await connection.execute(delete(live_runs).where(live_runs.c.run_id == run_id))
@@ -81,6 +84,15 @@ class LostRunStore:
         going_on = select(runs.c.run_id).where(runs.c.status == self._running)
         async with self._transaction() as connection:
             await connection.execute(delete(passing_runs).where(passing_runs.c.run_id.not_in(going_on)))
+
+
+def _lost(row: Row[tuple[object, ...]]) -> LostRun:
+    return LostRun(
+        run_id=str(row._mapping["run_id"]),
+        workflow=str(row._mapping["workflow"]),
+        schema_version=str(row._mapping["schema_version"]),
+        started_at=cast(datetime, row._mapping["started_at"]),
+    )
 
 
 def passing(dialect: str) -> Insert:

@@ -95,7 +95,8 @@ class RunStore:
         """API tokens of the server, and keys under which it started runs."""
         self.events = EventStore(self._prepared, self._rows, self._engine.dialect.name, keys)
         """Events of durable runs, for those who watch from other processes."""
-        self.lost = LostRunStore(self._prepared, self._rows, self._engine.dialect.name, running=RUNNING)
+        dialect = self._engine.dialect.name
+        self.lost = LostRunStore(self._prepared, self._rows, dialect, running=RUNNING, queued=QUEUED)
         """Runs that have ended with their process, and do not know."""
         self.retention = RetentionStore(self._prepared, self._rows)
         """Runs that ended long ago."""

@@ -28,10 +28,10 @@ class LineState:
             sa.and_(table.c.status == ENQUEUED, table.c.queue_name != WAITING),
         )
 
-    def stand(self, run_id: str, workflow: str, most: int) -> None:
-        """Put a run in line, before anybody can take it."""
+    def stand(self, run_id: str, workflow: str, most: int, connection: sa.Connection) -> None:
+        """Put a run in line, in the transaction that puts it on the queue."""
         values = {"run_id": run_id, "workflow": workflow, "most": most, "owner": None}
-        self._state.in_transaction(lambda connection: connection.execute(self._state.insertion(self._line, values)))
+        connection.execute(self._state.insertion(self._line, values))
 
     def enter(self, run_id: str, workflow: str, *, most: int, owner: str) -> bool:
         """Let a run go on that its owner has taken, or park it: `False`, when `most` others go on or are before it.

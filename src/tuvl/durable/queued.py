@@ -107,17 +107,34 @@ class SharedRuns:
             self._client.destroy()
         self.engine.dispose()
 
-    def enqueue(self, run_id: str, payload: JsonObject, *, executor: str | None = None) -> None:
-        """Put a run on the queue, for one process where `executor` says so; one that is there already is left alone."""
+    def enqueue(
+        self,
+        run_id: str,
+        payload: JsonObject,
+        *,
+        executor: str | None = None,
+        beside: Callable[[sa.Connection], None] | None = None,
+    ) -> None:
+        """Put a run on the queue, for one process where `executor` says so; one that is there already is left alone.
+
+        What is done `beside` is in the same transaction.
+        """
         options: dbos.EnqueueOptions = {
             "workflow_name": WORKFLOW,
             "queue_name": QUEUE if executor is None else PRIVATE + executor,
             "workflow_id": run_id,
             "app_version": str(config_of("")["application_version"]),
         }
-        self.state.mark(run_id)
-        self._reached.enqueue(options, self.keys.of(run_id).sealed(PAYLOAD, payload))
-        self.news()
+        kept = self.keys.of(run_id).sealed(PAYLOAD, payload)
+
+        def enqueue(connection: sa.Connection) -> None:
+            self.state.marked(connection, run_id)
+            if beside is not None:
+                beside(connection)
+            self._reached.enqueue_in_transaction(connection, options, kept)
+            self.state.is_news(connection)
+
+        self.state.in_transaction(enqueue)
 
     def find(self, run_id: str, *, output: bool = True) -> Standing | None:
         """Return where a run is; `None` when there is none. Raises `Unopened` for one that takes another key."""

@@ -183,7 +183,7 @@ class SharedState(Transactions):
                 # Unless it is this very answer, and the connection was lost when it was kept.
                 mine = (*self._same(wait), waits.c.answered_by == by, waits.c.answered_at == at)
                 return connection.execute(sa.select(waits.c.name).where(*mine)).first() is not None
-            self._mark(connection, wait.run_id)
+            self.marked(connection, wait.run_id)
             self._wake(connection, wait.run_id)
             return True
 
@@ -262,7 +262,7 @@ class SharedState(Transactions):
         def order(connection: sa.Connection) -> None:
             self._lock(connection, run_id)
             connection.execute(self.insertion(self._aborts, values))
-            self._mark(connection, run_id)
+            self.marked(connection, run_id)
             self._wake(connection, run_id)
             self.is_news(connection)
 
@@ -289,7 +289,7 @@ class SharedState(Transactions):
     def mark(self, run_id: str) -> None:
         """Keep, before something of a run is kept, that it takes the key which encrypts here."""
         if self.keys:
-            self.in_transaction(lambda connection: self._mark(connection, run_id))
+            self.in_transaction(lambda connection: self.marked(connection, run_id))
 
     def lacks_key(self, run_id: str) -> bool:
         """Tell whether it takes a key which we do not have to go on with a run, or it was laid aside."""
@@ -310,7 +310,8 @@ class SharedState(Transactions):
         """Keep that our keys open all there is of a run, whatever it was marked with."""
         self.in_transaction(lambda connection: connection.execute(unmarking(self.tables, run_id, self.keys)))
 
-    def _mark(self, connection: sa.Connection, run_id: str) -> None:
+    def marked(self, connection: sa.Connection, run_id: str) -> None:
+        """Do so in a transaction."""
         if self.keys:
             connection.execute(self.insertion(self.tables.seals, {"run_id": run_id, "mark": self.keys.marks[0]}))
 

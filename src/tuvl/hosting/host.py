@@ -15,13 +15,13 @@ from uuid import uuid4
 
 from tuvl.analysis.steps import mapping
 from tuvl.control import RunControl
-from tuvl.data.run_rows import RunRow
 from tuvl.durable.definitions import Definitions
 from tuvl.durable.files import RunFiles
 from tuvl.durable.inherited import has_entry, record_of, rows_of_payload
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
+from tuvl.hosting.accepting import Accepting, key_of
 from tuvl.hosting.answers import checked, refuse_late, refuse_too_large
 from tuvl.hosting.asking import asked as _asked
 from tuvl.hosting.following import Follower
@@ -41,17 +41,15 @@ from tuvl.hosting.started import Started, last_definition
 from tuvl.hosting.waiting import waiting_of
 from tuvl.hosting.workshop import Workshop
 from tuvl.llm.pacing import Paces
-from tuvl.plan.model import ExecutionPlan
 from tuvl.principal import ANY, Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
 from tuvl.supervision.opening import open_registry
 from tuvl.supervision.registry import RunRegistry
 from tuvl.tools.approval import Approvals, AskedLater
-from tuvl.values import JsonObject, canonical
+from tuvl.values import JsonObject
 
 if TYPE_CHECKING:
-    from tuvl.durable.line_state import LineState
     from tuvl.durable.queued import SharedRuns, Standing
     from tuvl.durable.wait_rows import WaitRow
     from tuvl.hosting.performers import Performer
@@ -66,7 +64,7 @@ class Host:
         project: ProjectIndex,
         settings: Settings,
         runs: "SharedRuns",
-        lines: "LineState",
+        accepting: Accepting,
         workshop: Workshop,
         registry: RunRegistry,
         performer: "Performer",
@@ -77,7 +75,7 @@ class Host:
         self._settings = settings
         self._runs = runs
         self._state = runs.state
-        self._lines = lines
+        self._accepting = accepting
         self._workshop = workshop
         self._registry = registry
         self._performer = performer
@@ -143,7 +141,8 @@ class Host:
                 try:
                     hears = EventKeeper.open(shown.access)
                     async with hears as keeper, performer.performing(runs, shop, shown, Hearing(keeper, follower_for)):
-                        host = cls(project, settings, runs, LineState(state), shop, shown, performer)
+                        accepting = Accepting(runs, LineState(state), shown, performer)
+                        host = cls(project, settings, runs, accepting, shop, shown, performer)
                         if not concurrency:
                             yield host
                             return
@@ -185,8 +184,8 @@ class Host:
             plan = prepared.plan
         run_id = request.run_id or uuid4().hex
         if request.key is not None:
-            run_id = await _asked(self._state.claim_key, _key(request), run_id)
-        await self._accept(run_id, started, started.to_json(), plan, here=here)
+            run_id = await _asked(self._state.claim_key, key_of(request), run_id)
+        await self._accepting.accept(run_id, started, started.to_json(), plan, here=here)
         return run_id
 
     async def freeze(self, workflows: Collection[str]) -> None:
@@ -200,12 +199,16 @@ class Host:
             await asyncio.to_thread(self._definitions.still_used, digest)
         await _asked(self._state.still_used, digests)
 
+    async def end_unqueued(self) -> None:
+        """End on record, as failed, what is queued there and on no queue, and so is nowhere. Raises `TuvlError`."""
+        await self._accepting.end_unqueued()
+
     async def _known(self, request: StartRequest) -> str | None:
         run_id = request.run_id
         if run_id is not None:
             self._files.database(run_id)  # refuses what is no id
         if request.key is not None:
-            of_key = await _asked(self._state.run_of_key, _key(request))
+            of_key = await _asked(self._state.run_of_key, key_of(request))
             if of_key is not None and run_id not in (None, of_key):
                 raise UsageError(f"the key was used for another run, {of_key!r}")
             run_id = of_key or run_id
@@ -217,25 +220,6 @@ class Host:
         if not _may_see(request.principal, Started.of(standing.payload).principal.tenant):
             raise UsageError(f"the id {run_id!r} is taken; let one be made")
         return run_id
-
-    async def _accept(
-        self, run_id: str, started: Started, payload: JsonObject, plan: ExecutionPlan, *, here: bool
-    ) -> None:
-        row = RunRow(
-            run_id=run_id,
-            workflow=started.workflow,
-            schema_version=plan.schema_version,
-            principal=started.principal,
-            started_at=datetime.now(UTC),
-        )
-        await self._registry.access.store.queued(row)
-        if plan.limits.concurrency is not None:
-            await _asked(self._lines.stand, run_id, plan.workflow, plan.limits.concurrency)
-        executor = None
-        if here:
-            await self._performer.open()
-            executor = self._performer.executor
-        await _asked(self._runs.enqueue, run_id, payload, executor=executor)
 
     async def result(self, run_id: str) -> JsonObject | None:
         """Return the result document of a run that has ended, or that waits for somebody; `None` while it goes on.
@@ -381,7 +365,7 @@ class Host:
             check_start(plan, by)
         await self.still_used()  # also where it was last of use long before the fork begins
         new = uuid4().hex
-        await self._accept(new, started, payload, plan, here=here)
+        await self._accepting.accept(new, started, payload, plan, here=here)
         return new
 
     async def renew(self, run_id: str, by: Principal) -> bool:
@@ -440,10 +424,6 @@ def _nobody(run_id: str) -> Sequence[Sink]:
 
 def _no_such_run(run_id: str) -> NoSuchRun:
     return NoSuchRun(f"there is no durable run {run_id!r} in this database; see `tuvl runs list`")
-
-
-def _key(request: StartRequest) -> str:
-    return canonical([request.principal.tenant, request.key])
 
 
 def _may_see(reader: Principal, tenant: str | None) -> bool:

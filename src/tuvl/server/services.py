@@ -92,6 +92,7 @@ class Services:
             self.engine.pace_by(self.durable.host.paces)
             await self.durable.host.freeze(self.catalogue.workflows)
             self.upkeep.also(self.durable.host.still_used)
+            self.upkeep.also(self.durable.host.end_unqueued)
         self.lost.open()
         self.upkeep.open()
 
