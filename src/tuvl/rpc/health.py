@@ -19,7 +19,8 @@ def health_service(services: Services, served: str) -> grpc.GenericRpcHandler:
 
     async def check(_: object, context: Context) -> bytes:
         try:
-            data = await received(context, timeout_s=services.options.body_timeout_s, most=services.options.max_body_bytes)
+            options = services.options
+            data = await received(context, timeout_s=options.body_timeout_s, most=options.max_body_bytes)
             asked = read(health_pb2.HealthCheckRequest, data)
         except Problem as problem:
             refusal = refusal_of(problem)
