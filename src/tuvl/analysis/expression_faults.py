@@ -1,9 +1,10 @@
-"""What is wrong with the trigger, the dot paths, the conditions and the URLs of a workflow."""
+"""What is wrong with the trigger, the dot paths, the conditions, the URLs and the headers of a workflow."""
 
 from collections.abc import Iterator
 
 from tuvl.analysis.dot_path import dot_path_problem
 from tuvl.analysis.fault import Fault
+from tuvl.analysis.header_faults import refused_headers
 from tuvl.analysis.router_faults import undecidable_conditions
 from tuvl.analysis.schedule_faults import bad_schedules
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
@@ -13,7 +14,7 @@ from tuvl.values import KeyPath
 
 
 def bad_expressions(workflow: WorkflowView) -> Iterator[Fault]:
-    """Triggers that nothing comes to, paths that can never be followed, and URLs that can never be called."""
+    """Triggers that nothing comes to, paths that can never be followed, and calls that can never be made."""
     yield from bad_schedules(workflow)
     yield from bad_trigger_path(workflow)
     yield from _bad_path(workflow.spec.get("output"), ("spec", "output"))
@@ -21,6 +22,7 @@ def bad_expressions(workflow: WorkflowView) -> Iterator[Fault]:
         for path, value in _dot_paths(step):
             yield from _bad_path(value, (*step.path, *path))
         yield from unusable_url(step)
+        yield from refused_headers(step)
         yield from undecidable_conditions(step)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tuvl.analysis.fault import Fault
+from tuvl.analysis.header_faults import refused_model_headers
 from tuvl.analysis.steps import mapping, text
 from tuvl.http.base_url import EXAMPLE, base_url_problem
 from tuvl.spec.reserved_settings import reserved_settings
@@ -19,6 +20,7 @@ def preset_faults(data: Mapping[str, Any]) -> Iterator[Fault]:
     yield from _base_faults(text(spec.get("api_base")))
     if spec.get("provider") != "scripted":  # which takes nothing but its script
         yield from _setting_faults(mapping(spec.get("extra")))
+        yield from refused_model_headers(mapping(spec.get("extra")))
 
 
 def _base_faults(base: str | None) -> Iterator[Fault]:

@@ -6,8 +6,8 @@ from dataclasses import field
 
 from tuvl.dataclass import dataclass
 from tuvl.http.fault import HttpFault
+from tuvl.http.headers import header_problem
 
-_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 
 CREDENTIAL_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
@@ -47,9 +47,10 @@ class HttpReply:
 
 
 def check_header(name: str, value: str) -> None:
-    """Refuse a header that could smuggle another, or that the wire cannot carry; the value is never shown."""
-    if not _NAME.fullmatch(name):
-        raise HttpFault(f"{name!r} cannot be a header name", kind="invalid_request")
+    """Refuse a header that is the client's own, could smuggle another or cannot be sent; the value is never shown."""
+    problem = header_problem(name)
+    if problem is not None:
+        raise HttpFault(f"header {name!r} {problem}", kind="invalid_request")
     if "\r" in value or "\n" in value:
         raise HttpFault(f"the value of header {name!r} holds a line break", kind="invalid_request")
     if not _VALUE.fullmatch(value):

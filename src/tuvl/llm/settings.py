@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import field
+from typing import cast
 
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
+from tuvl.http.headers import header_problem
 from tuvl.llm.messages import Message, ModelRequest, Price
-from tuvl.spec.reserved_settings import reserved_settings
+from tuvl.spec.reserved_settings import header_fields, reserved_settings
 from tuvl.values import JsonObject, JsonValue
 
 
@@ -27,6 +29,11 @@ class CallSettings:
     def __post_init__(self) -> None:
         for setting in reserved_settings(self.extra):
             raise ConfigError(f"model {self.name!r}: `extra` may not set {setting.name!r}: {setting.why}")
+        for field_ in header_fields(self.extra):
+            for name in cast(JsonObject, self.extra[field_]):
+                problem = header_problem(name)
+                if problem is not None:
+                    raise ConfigError(f"model {self.name!r}: header {name!r} {problem}")
 
     def parameters(self, request: ModelRequest) -> JsonObject:
         """Return the sampling parameters of one call: what the step says, else what the preset says."""

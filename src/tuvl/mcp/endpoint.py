@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
 from tuvl.http.address import AddressPolicy
+from tuvl.http.headers import header_problem
 from tuvl.redaction import register_secret
 from tuvl.spec.artifact import RemoteServer, StdioServer
 from tuvl.spec.variables import expand, variables
@@ -78,7 +79,11 @@ def process_endpoint(server: McpServer, spec: StdioServer, environ: Mapping[str,
 
 
 def remote_endpoint(server: McpServer, spec: RemoteServer, environ: Mapping[str, str]) -> RemoteEndpoint:
-    """Put the variables in; raises `ConfigError` for one that has neither a value nor a default."""
+    """Put the variables in; raises `ConfigError` for one without a value, and for headers that no call may set."""
+    for name in spec.headers:
+        problem = header_problem(name)
+        if problem is not None:
+            raise ConfigError(f"{server.reference!r} field 'spec.headers': header {name!r} {problem}")
     headers = {name: _text(server, f"headers.{name}", value, environ).strip() for name, value in spec.headers.items()}
     return RemoteEndpoint(url=_text(server, "url", spec.url, environ).strip(), headers=headers)
 

@@ -146,7 +146,7 @@ class Http(Ruled):
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] = "GET"
     """HTTP method."""
     headers: dict[str, str] = Field(default_factory=dict)
-    """Header → value; values are templates."""
+    """Header → value; values are templates. `Host`, and what says where a request ends, are the client's own."""
     query: dict[str, Scalar | Many[Scalar]] = Field(default_factory=dict)
     """Query parameter → value, or list of values; strings are templates."""
     json_: Json = Field(default=None, alias="json")

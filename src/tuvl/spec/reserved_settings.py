@@ -61,6 +61,11 @@ def reserved_settings(extra: Mapping[str, Any]) -> Iterator[ReservedSetting]:
             yield ReservedSetting((BODY, name), _OF_THE_REQUEST[name])
 
 
+def header_fields(extra: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the settings there are whose fields go into the headers of requests."""
+    return tuple(name for name in (HEADERS, "headers") if isinstance(extra.get(name), dict))
+
+
 def sent_settings(extra: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the body of a request has of `extra`: its fields, and those of `extra_body` over them."""
     body = extra.get(BODY)
