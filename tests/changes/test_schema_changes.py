@@ -1,5 +1,6 @@
 """Two JSON Schemas: what is taken no longer is told, at any depth; what nobody can tell is called so."""
 
+import json
 from typing import Any
 
 import jsonschema_rs
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tuvl.changes import schema
 from tuvl.changes.schema import Direction, schema_changes
 
 T, L, U, A, N = Direction.TIGHTER, Direction.LOOSER, Direction.UNDECIDED, Direction.ADDED, Direction.NOTE
@@ -258,3 +260,66 @@ def test_value_that_no_longer_passes_is_told(old: dict[str, Any], new: dict[str,
 @given(schema=ROOTS)
 def test_schema_is_the_same_as_itself(schema: dict[str, Any]) -> None:
     assert schema_changes(schema, schema) == []
+
+
+def tree(*more: dict[str, Any], op: dict[str, Any] | None = None) -> dict[str, Any]:
+    """An expression: a number, two of them with an operator, or a list of them."""
+    inner = {"$ref": "#/$defs/e"}
+    pair = {
+        "type": "object",
+        "properties": {"op": op or {"type": "string"}, "l": inner, "r": inner},
+        "required": ["op", "l", "r"],
+        "additionalProperties": False,
+    }
+    branches = [{"type": "number"}, pair, {"type": "array", "items": inner}, *more]
+    return {"properties": {"a": inner}, "$defs": {"e": {"anyOf": branches}}}
+
+
+def beside(schema: dict[str, Any]) -> dict[str, Any]:
+    return {**schema, "properties": {**schema["properties"], "more": {"type": "string"}}}
+
+
+def said_of(old: object, new: object) -> set[Direction]:
+    return {change.direction for change in schema_changes(old, new)}
+
+
+def test_schema_that_refers_to_itself_is_the_same_as_itself() -> None:
+    assert said_of(tree(), tree()) == set()
+    renamed = json.loads(json.dumps(tree()).replace("$defs/e", "$defs/z").replace('"e":', '"z":'))
+    assert said_of(tree(), renamed) == set()
+    turned = tree()
+    turned["$defs"]["e"]["anyOf"].reverse()
+    assert said_of(tree(), turned) == set()
+    assert said_of(tree(), beside(tree())) == {Direction.ADDED}
+
+
+def test_difference_inside_a_schema_that_refers_to_itself_has_its_direction() -> None:
+    short = tree(op={"type": "string", "maxLength": 3})
+    assert said_of(tree(), short) == {Direction.TIGHTER}
+    assert said_of(short, tree()) == {Direction.LOOSER}
+    assert said_of(tree(), tree({"type": "boolean"})) == {Direction.LOOSER}
+    assert said_of(tree({"type": "boolean"}), tree()) == {Direction.TIGHTER}
+    # Only what it refers to differs: the words of the branch itself are the same.
+    lists = [{"properties": {"a": {"$ref": "#/$defs/l"}}, "$defs": {"l": {"items": {"$ref": "#/$defs/i"}}, "i": item}}
+             for item in ({"type": "string"}, {"type": "string", "maxLength": 1})]  # fmt: skip
+    assert said_of(*lists) == {Direction.TIGHTER}
+
+
+def shared(depth: int, last: dict[str, Any]) -> dict[str, Any]:
+    """Definitions of which each is used twice by the one before."""
+    found: dict[str, Any] = {
+        f"d{number}": {"anyOf": [{"$ref": f"#/$defs/d{number + 1}"}, {"items": {"$ref": f"#/$defs/d{number + 1}"}}]}
+        for number in range(depth)
+    }
+    return {"$ref": "#/$defs/d0", "$defs": {**found, f"d{depth}": last}}
+
+
+@pytest.mark.parametrize("depth", [14, 40, 200])
+def test_pairs_of_shared_definitions_are_compared_once(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+    compare = schema._Comparison.compare
+    monkeypatch.setattr(schema._Comparison, "compare", lambda self, *sides: counted.append(1) or compare(self, *sides))
+    assert said_of(shared(depth, {"type": "string"}), shared(depth, {"type": "string"})) == set()
+    assert len(counted) <= 5
+    assert said_of(shared(depth, {"type": "string"}), shared(depth, {"type": "string", "maxLength": 3}))
+    assert len(counted) <= 200 * depth

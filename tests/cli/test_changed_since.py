@@ -101,6 +101,33 @@ def test_change_touches_what_uses_it(project: Path, file: str, dependants: set[s
     assert touched(project) == {file, *dependants}
 
 
+def test_preset_of_agents_that_name_none_touches_them(project: Path) -> None:
+    config = "kind: ProjectConfig\nmetadata: { name: p }\nspec: { default_model: big }\n"
+    free = "kind: Workflow\nmetadata: { name: free }\nspec: { steps: [{ id: a, kind: Agent, mode: completion }] }\n"
+    write(project, {"tuvl.yaml": config, "workflows/free.yaml": free})
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "second")
+    path = project / "llms/big.yaml"
+    path.write_text(path.read_text(encoding="utf-8") + "\n# more\n", encoding="utf-8")
+    assert "workflows/free.yaml" in touched(project)
+
+
+@pytest.mark.parametrize("mark", ["--assume-unchanged", "--skip-worktree"])
+def test_file_that_git_was_told_to_take_as_unchanged_counts(project: Path, mark: str) -> None:
+    git(project, "update-index", mark, "llms/big.yaml")
+    assert touched(project) == set()
+    path = project / "llms/big.yaml"
+    path.write_text(path.read_text(encoding="utf-8") + "\n# more\n", encoding="utf-8")
+    assert touched(project) == {"llms/big.yaml", "workflows/kind.yaml", "workflows/calls.yaml"}
+
+
+def test_file_that_git_ignores_counts_where_the_project_uses_it(project: Path) -> None:
+    write(project, {"artifacts/kind2.md": ARTIFACT.replace("NAME", "kind").replace("---\nBe", "version: 2\n---\nBe")})
+    write(project, {".gitignore": "kind2.md\n.venv/\n", ".venv/workflows/x.yaml": "kind: Workflow\n"})
+    assert touched(project) >= {"artifacts/kind2.md", "workflows/kind.yaml", "workflows/calls.yaml"}
+    assert not [file for file in touched(project) if ".venv" in file]
+
+
 def test_new_file_that_git_does_not_know_yet_counts(project: Path) -> None:
     write(project, {"artifacts/kind2.md": ARTIFACT.replace("NAME", "kind").replace("---\nBe", "version: 2\n---\nBe")})
     assert touched(project) == {"artifacts/kind2.md", "workflows/kind.yaml", "workflows/calls.yaml"}

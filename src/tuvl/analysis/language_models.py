@@ -89,10 +89,15 @@ class ModelFacts:
         return unknown(f"the price of model {self.name!r}") if price is None else exactly(price)
 
 
+def default_model(project: Surroundings) -> str:
+    """The name of the model of whoever names none."""
+    return text(spec_of(project.config).get("default_model")) or DEFAULT_MODEL
+
+
 def model_facts(name: object, project: Surroundings, lookup: Lookup = table_entry) -> ModelFacts:
     """Find the model that an agent, a judge or a compaction names; without a name the project's default."""
     if not isinstance(name, str):
-        name = text(spec_of(project.config).get("default_model")) or DEFAULT_MODEL
+        name = default_model(project)
     if "/" in name:
         return _listed(name, name, lookup, {})
     preset = project.preset(name)

@@ -1,5 +1,6 @@
 """Compares two states of what workflows use: artifacts, models, stores, configuration, nodes, scenarios."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from tuvl.analysis.steps import mapping
 from tuvl.changes.change import CODES, Change
 from tuvl.changes.differences import compare_directed
 from tuvl.changes.findings import Findings, Spot
-from tuvl.changes.node_code import code_of
+from tuvl.changes.node_code import code_of, imported_code
 from tuvl.changes.policy import Location
 from tuvl.changes.prices import compare_prices
 from tuvl.changes.site import Doc, Side
@@ -132,7 +133,17 @@ def compare_nodes(old: Side, new: Side, before: NodeFacts | None, after: NodeFac
             found.append(_of_node(new, after, what, None, None, code=code))
     elif not found:
         found.append(_of_node(new, after, f"code of node {after.name!r}", None, None))
+    found += _imported(old, new, before, after)
     return found
+
+
+def _imported(old: Side, new: Side, before: NodeFacts, after: NodeFacts) -> Iterator[Change]:
+    """Tell of other files that the file of a node imports."""
+    was, now = imported_code(old.index, before), imported_code(new.index, after)
+    differing = [name for name in dict.fromkeys((*now, *was)) if was.get(name) != now.get(name)]
+    if differing:
+        more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
+        yield _of_node(new, after, f"code that node {after.name!r} imports: {differing[0]}{more}", None, None)
 
 
 def _declared(node: NodeFacts, name: str) -> str | None:

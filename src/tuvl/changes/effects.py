@@ -1,10 +1,14 @@
 """What steps do outside the run: writes, hosts, nodes, operations on records."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.signals import BUILT_IN_NODES
-from tuvl.analysis.steps import StepView
+from tuvl.analysis.steps import StepView, mapping
 from tuvl.changes.facts import WorkflowFacts, host_of
 from tuvl.changes.findings import Findings, Spot
+from tuvl.values import canonical
 
 _WHERE = {
     "APICall": ("http", "method"),
@@ -14,18 +18,54 @@ _WHERE = {
 }
 
 
+_TO_ANOTHER = frozenset({"host", ":authority", "forwarded", "x-forwarded-host", "x-host", "x-original-host"})
+"""Headers by which a server behind the address takes a call for one to another host."""
+_FRAMING = frozenset({"transfer-encoding", "content-length", "connection", "upgrade", "te", "trailer", "expect"})
+"""Headers that say where a request ends; what they say otherwise may be taken for a second one."""
+_AS_ANOTHER = frozenset(
+    {"x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"}
+)
+"""Headers by which a call is taken for one of another method, or of another path."""
+
+
 def compare_effects(
     findings: Findings, old: WorkflowFacts, new: WorkflowFacts, before: StepView, after: StepView, spot: Spot
 ) -> None:
     """Compare what one step does."""
     _writes(findings, old, new, before, after, spot)
     _url(findings, old, new, before, after, spot)
+    if after.kind == "APICall":
+        compare_headers(findings, before, after, spot)
     if before.kind == after.kind == "APICall":
         _method(findings, old, new, before, after, spot)
     elif before.kind == after.kind == "Functional":
         _runner(findings, old, new, before, after, spot)
     elif after.kind == "ModelOp":
         _model(findings, old, new, after, spot)
+
+
+def compare_headers(findings: Findings, before: StepView | None, after: StepView, spot: Spot) -> None:
+    """Tell of headers by which a call becomes another than its URL and method say."""
+    was = {str(name).lower(): value for name, value in _headers(before).items()} if before is not None else {}
+    for name, value in _headers(after).items():
+        lower = str(name).lower()
+        if lower in was and canonical(was[lower]) == canonical(value):
+            continue
+        place = spot.at("http").at("headers").at(name)
+        if lower in _TO_ANOTHER:
+            findings.say(
+                "host-added", f"header {name!r} names a host of its own", place, was.get(lower), value, may=True
+            )
+        elif lower in _FRAMING:
+            said = f"header {name!r} may hide a second request to any host"
+            findings.say("host-added", said, place, was.get(lower), value, may=True)
+        elif lower in _AS_ANOTHER:
+            said = f"header {name!r} may make another call of it"
+            findings.say("operation-changed", said, place, was.get(lower), value, may=True)
+
+
+def _headers(step: StepView) -> Mapping[str, Any]:
+    return mapping(step.get("http", "headers")) if step.kind == "APICall" else {}
 
 
 def _method(

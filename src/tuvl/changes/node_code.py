@@ -1,10 +1,16 @@
-"""The code of one Python node, and what of its file it uses: only that can change what it does."""
+"""The code of one Python node, and what it uses of its file and of others: only that can change what it does."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from tuvl.analysis.nodes import read_node_file
+from tuvl.analysis.node_modules import imported
+from tuvl.analysis.nodes import NodeFacts, read_node_file
 from tuvl.dataclass import dataclass
+from tuvl.errors import UsageError
+from tuvl.project.index import ProjectIndex
+from tuvl.project.loading import display_name, read_file
+from tuvl.project.node_files import code_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,29 @@ def code_of(text: str, name: str) -> NodeCode | None:
         return NodeCode(ast.dump(function), _used(tree, function), ast.dump(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def imported_code(index: ProjectIndex, node: NodeFacts) -> Mapping[str, str]:
+    """Return the code, comments and layout aside, of the files of the nodes' folder that the file of a node imports."""
+    folder = index.folder("nodes")
+    sources = {path.relative_to(folder).as_posix(): path for path in code_files(folder)}
+    start = next((name for name, path in sources.items() if display_name(path) == node.file), None)
+    raw = {name: _read(path) for name, path in sources.items()} if start is not None else {}
+    return {name: _dumped(raw[name]) for name in sorted(imported(raw, start or ""))}
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_file(path)
+    except UsageError:
+        return b""
+
+
+def _dumped(raw: bytes) -> str:
+    try:
+        return ast.dump(ast.parse(raw))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return raw.decode("utf-8", "replace")
 
 
 def _lines(part: ast.stmt) -> range:

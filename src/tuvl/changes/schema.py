@@ -6,7 +6,6 @@ it may be. What has the same words is the same; what cannot be decided is called
 
 from dataclasses import field
 
-from tuvl.analysis.schema_facts import pointed
 from tuvl.analysis.steps import items, mapping
 from tuvl.changes.schema_ask import refused
 from tuvl.changes.schema_change import Direction, SchemaChange
@@ -22,12 +21,12 @@ from tuvl.changes.schema_place import (
     item_of,
     listed,
     names_in,
-    refers,
     rest_of,
     takes,
     words,
 )
-from tuvl.changes.schema_simple import simplified
+from tuvl.changes.schema_same import Sameness, Simplified
+from tuvl.changes.schema_trials import Trials
 from tuvl.changes.schema_values import Bound, allowed, bounds_of, types_in, without
 from tuvl.dataclass import dataclass
 from tuvl.values import canonical
@@ -40,27 +39,26 @@ DEEPEST = 60
 """Schemas inside each other that are followed."""
 
 
-_UNION_LIMIT = 8
 _MOST_TRIED = 100
 """Pairs of alternatives that are tried against each other."""
 
 
 def schema_changes(old: object, new: object) -> list[SchemaChange]:
     """Compare two schemas; no schema at all is one that takes everything."""
-    comparison = _Comparison(old, new)
+    roots = (old, new)
+    comparison = _Comparison(roots, Trials(MOST), Simplified(), Sameness(roots))
     comparison.compare(At(old, (), ""), At(new, (), ""))
     return comparison.found
 
 
 @dataclass(slots=True)
 class _Comparison:
-    old_root: object
-    new_root: object
+    roots: tuple[object, object]
+    trials: Trials
+    plain_words: Simplified
+    same: Sameness
     found: list[SchemaChange] = field(default_factory=list)
     seen: set[tuple[int, int]] = field(default_factory=set)
-    made: dict[tuple[int, int], tuple[object, object]] = field(default_factory=dict)
-    """Root and schema → what it amounts to; both are kept, since they are told apart by their identity."""
-    left: int = MOST
     depth: int = 0
     gave_up: bool = False
     plain: tuple[bool, bool] = (True, True)
@@ -68,14 +66,16 @@ class _Comparison:
 
     def compare(self, old: At, new: At) -> None:
         """Say how one schema differs from another."""
-        old, new = self._resolved(old, self.old_root), self._resolved(new, self.new_root)
+        if self.same.is_same(old.schema, new.schema):
+            return
+        old, new = (self.plain_words.of(at, root) for at, root in zip((old, new), self.roots, strict=True))
         pair = (id(old.schema), id(new.schema))
         if isinstance(old.schema, dict) and isinstance(new.schema, dict):
             if pair in self.seen:
                 return
             self.seen.add(pair)
-        self.left -= 1
-        if self.left <= 0 or self.depth >= DEEPEST:
+        self.trials.left -= 1
+        if self.trials.left <= 0 or self.depth >= DEEPEST:
             if not self.gave_up:
                 self._say(Direction.UNDECIDED, "too much to compare", old, new)
             self.gave_up = True
@@ -88,8 +88,7 @@ class _Comparison:
         self.depth -= 1
 
     def _compare(self, old: At, new: At) -> None:
-        # The same words in both may still mean another thing by their `$ref`.
-        if canonical(old.schema) == canonical(new.schema) and not refers(old.schema):  # type: ignore[arg-type]
+        if self.same.is_same(old.schema, new.schema):
             return
         self._notes(old, new)
         if old.never or new.never:
@@ -103,24 +102,6 @@ class _Comparison:
             self._lists(old, new)
             self._combined(old, new)
             self._others(old, new)
-
-    def _resolved(self, at: At, root: object) -> At:
-        """Follow a `$ref` within the schema, and write what it leads to the plain way."""
-        for _ in range(32):
-            table = at.table
-            ref = table.get("$ref")
-            if not isinstance(ref, str) or table.keys() - {"$ref", *NOTES, "$defs"}:
-                break
-            target = pointed(root, ref)
-            if target is None:
-                break
-            at = At(target[0], target[1], at.where)
-        key = (id(root), id(at.schema))
-        if key not in self.made:
-            simple = simplified(at.schema, lambda ref: (pointed(root, ref) or (None,))[0])
-            same = canonical(simple) == canonical(at.schema)  # type: ignore[arg-type]  # documents hold JSON
-            self.made[key] = (at.schema, at.schema if same else simple)
-        return At(self.made[key][1], at.path, at.where)
 
     def _say(
         self,
@@ -242,7 +223,7 @@ class _Comparison:
         for name in dict.fromkeys((*before, *after)):
             self._property(name, old, new)
         rest_old, rest_new = rest_of(old), rest_of(new)
-        if canonical(rest_old.schema) != canonical(rest_new.schema) or refers(rest_old.schema):  # type: ignore[arg-type]
+        if not self.same.is_same(rest_old.schema, rest_new.schema):
             if rest_new.never and not rest_old.never:
                 self._say(Direction.TIGHTER, "unknown properties are refused", old, rest_new)
             elif rest_old.never and not rest_new.never:
@@ -390,8 +371,8 @@ class _Comparison:
         texts = [canonical(at.schema) for at in left]  # type: ignore[arg-type]  # documents hold JSON
         for at in before:
             text = canonical(at.schema)  # type: ignore[arg-type]
-            if text in texts and not refers(at.schema):
-                place = texts.index(text)
+            place = texts.index(text) if text in texts else None
+            if place is not None and self.same.is_same(at.schema, left[place].schema):
                 del texts[place], left[place]
             else:
                 only_old.append(at)
@@ -407,19 +388,22 @@ class _Comparison:
         return rest, left
 
     def _equal(self, old: At, new: At) -> bool:
-        return not self._tried(old, new).found
+        return not self._tried(old, new)
 
     def _fits(self, old: At, new: At, *, turned: bool = False) -> bool:
         """Whether all that one schema takes the other takes; `turned`: all that the new one takes."""
-        aside = (Direction.TIGHTER if turned else Direction.LOOSER, Direction.NOTE)
-        return all(change.direction in aside for change in self._tried(old, new).found)
+        aside = {Direction.TIGHTER if turned else Direction.LOOSER, Direction.NOTE}
+        return self._tried(old, new) <= aside
 
-    def _tried(self, old: At, new: At) -> "_Comparison":
-        left = max(1, self.left // _UNION_LIMIT)
-        trial = _Comparison(self.old_root, self.new_root, made=self.made, left=left, depth=self.depth)
-        trial.compare(old, new)
-        self.left -= MOST // 100
-        return trial
+    def _tried(self, old: At, new: At) -> frozenset[Direction]:
+        """In which directions two schemas differ, said of them alone."""
+
+        def compared() -> frozenset[Direction]:
+            trial = _Comparison(self.roots, self.trials, self.plain_words, self.same, depth=self.depth)
+            trial.compare(old, new)
+            return frozenset(change.direction for change in trial.found)
+
+        return self.trials.verdict((id(old.schema), id(new.schema)), len(new.where), compared)
 
     def _others(self, old: At, new: At) -> None:
         names = (old.table.keys() | new.table.keys()) - READ
@@ -431,11 +415,5 @@ class _Comparison:
     def _differing(self, keywords: tuple[str, ...], old: At, new: At) -> None:
         for keyword in keywords:
             before, after = old.table.get(keyword), new.table.get(keyword)
-            if canonical(before) != canonical(after) or refers(before):
-                differs = canonical(before) != canonical(after) or self._refs_differ(before)
-                if differs:
-                    self._say(Direction.UNDECIDED, f"`{keyword}`", old.at(keyword), new.at(keyword), before, after)
-
-    def _refs_differ(self, value: object) -> bool:
-        """Whether anything that a value refers to may mean another thing now."""
-        return canonical(mapping(self.old_root).get("$defs")) != canonical(mapping(self.new_root).get("$defs"))
+            if not self.same.is_same(before, after):
+                self._say(Direction.UNDECIDED, f"`{keyword}`", old.at(keyword), new.at(keyword), before, after)

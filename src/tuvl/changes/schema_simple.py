@@ -11,6 +11,7 @@ from tuvl.changes.conditions import as_float
 from tuvl.changes.schema_merge import merged
 from tuvl.changes.schema_place import NOTES
 from tuvl.changes.schema_values import EVERY, allowed, named_types, type_of, without
+from tuvl.dataclass import dataclass
 from tuvl.values import canonical
 
 Resolve = Callable[[str], object | None]
@@ -41,23 +42,36 @@ _OF_TYPE: Mapping[str, tuple[str, ...]] = {
     ),
 }
 _DEEPEST = 24
+_MOST = 300
+"""Schemas that are looked into for one; past them the rest stays as it is written."""
 
 
-def simplified(schema: object, resolve: Resolve, within: tuple[str, ...] = ()) -> object:
+def simplified(schema: object, resolve: Resolve) -> object:
     """Return what a schema amounts to; the schemas below it stay as they are written."""
-    if not isinstance(schema, dict) or len(within) > _DEEPEST:
+    return _simplified(schema, _Work(resolve), ())
+
+
+@dataclass(slots=True)
+class _Work:
+    resolve: Resolve
+    left: int = _MOST
+
+
+def _simplified(schema: object, work: _Work, within: tuple[str, ...]) -> object:
+    if not isinstance(schema, dict) or len(within) > _DEEPEST or work.left <= 0:
         return schema
+    work.left -= 1
     found: object = schema
     ref = schema.get("$ref")
     if isinstance(ref, str) and ref not in within:
-        target = resolve(ref)
+        target = work.resolve(ref)
         if target is not None:
             beside = {key: value for key, value in schema.items() if key != "$ref"}
-            found = merged(simplified(target, resolve, (*within, ref)), _without_roots(beside))
+            found = merged(_simplified(target, work, (*within, ref)), _without_roots(beside))
     within = (*within, ref if isinstance(ref, str) else "")
     for keyword in ("allOf", "anyOf", "oneOf"):
         if isinstance(found, dict) and keyword in found and not _looks_round(found):
-            found = _opened(found, keyword, resolve, within)
+            found = _opened(found, keyword, work, within)
     return _plain(found) if isinstance(found, dict) else found
 
 
@@ -70,8 +84,8 @@ def _looks_round(table: Mapping[str, Any]) -> bool:
     return "unevaluatedProperties" in table or "unevaluatedItems" in table
 
 
-def _opened(table: dict[str, Any], keyword: str, resolve: Resolve, within: tuple[str, ...]) -> object:
-    branches = [simplified(branch, resolve, within) for branch in items(table[keyword])]
+def _opened(table: dict[str, Any], keyword: str, work: _Work, within: tuple[str, ...]) -> object:
+    branches = [_simplified(branch, work, within) for branch in items(table[keyword])]
     if any(isinstance(branch, dict) and _looks_round(branch) for branch in branches):
         return table
     rest: object = {key: value for key, value in table.items() if key != keyword}

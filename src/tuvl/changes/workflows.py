@@ -10,13 +10,15 @@ from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.analysis.surroundings import spec_of
 from tuvl.changes.authority import compare_authority
 from tuvl.changes.differences import members
-from tuvl.changes.effects import compare_effects, compare_hosts, new_host
+from tuvl.changes.effects import compare_effects, compare_headers, compare_hosts, new_host
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.fired import compare_fired
+from tuvl.changes.guard_order import compare_guard_order
 from tuvl.changes.outputs import compare_output, compare_response, compare_trigger
 from tuvl.changes.renames import StepPairs, pair_steps
 from tuvl.changes.routes import compare_exits, compare_outcomes, compare_routes
+from tuvl.changes.shown_keys import compare_shown_keys
 from tuvl.changes.site import Doc, doc_of
 from tuvl.changes.tools import compare_descriptions, compare_tools
 from tuvl.changes.walk import Inherited, Walk, object_node
@@ -128,8 +130,10 @@ def _pair(
     compare_effects(findings, *facts, before, after, spot)
     if after.kind == "Agent":
         earlier = None if replaced else before
+        compare_shown_keys(findings, facts, earlier, after, spot)
         compare_tools(findings, pairs, facts, earlier, after, spot)
         if earlier is not None:
+            compare_guard_order(findings, facts, before, after, spot)
             gone, come = compare_outcomes(findings, facts, before, after, spot)
             told[0].update(gone)
             told[1].update(come)
@@ -190,6 +194,9 @@ def _models(findings: Findings, facts: tuple[WorkflowFacts, WorkflowFacts]) -> N
     }
     for called in called_models(facts[1].view, facts[1].index):
         was, now = before.get((called.step, called.site)), facts[1].model_names(called.name)
+        if was is not None:
+            # Whoever names no model is found here alone.
+            findings.link(_preset(findings.old, was[0]), _preset(findings.new, now[0]))
         spot = Spot(called.path, called.path, "", called.step)
         if was == now:
             continue
@@ -199,6 +206,11 @@ def _models(findings: Findings, facts: tuple[WorkflowFacts, WorkflowFacts]) -> N
             findings.say("model-beyond-policy", what, spot, shown=shown)
         elif was is not None and _provider(now) not in (_provider(was), "scripted", ""):
             findings.say("provider-moved", "a model of another provider is called", spot, shown=shown)
+
+
+def _preset(doc: Doc, name: str) -> Doc | None:
+    document = None if "/" in name else doc.side.index.find("AgentModel", name)
+    return None if document is None else doc_of(doc.side, document)
 
 
 def _provider(names: tuple[str, ...]) -> str:
@@ -217,6 +229,8 @@ def _added(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, Wor
         findings.say("workflow-called", "a new step that runs a workflow", spot, None, step.data.get("workflow"))
     else:
         findings.say("step-added", f"a new step ({step.kind})", spot)
+    if step.kind == "APICall":
+        compare_headers(findings, None, step, spot)
     host = new_host(old, new, step)
     if host is not None:
         findings.say("host-added", f"calls {host!r}", spot.at("http").at("url"), None, step.get("http", "url"))
@@ -227,11 +241,4 @@ def _added(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, Wor
         findings.say("mcp-tool-changed", "calls a tool of an MCP server", spot.at("mcp"), shown=shown)
     if step.kind == "Agent":
         compare_tools(findings, pairs, facts, None, step, spot)
-        for index, key in enumerate(_injected(step)):
-            below = spot.at("agent", label="").at("context_injection").at(index, label="")
-            findings.say("context-injected", f"{key!r} is given to a model", below)
-
-
-def _injected(step: StepView) -> list[str]:
-    keys = step.agent.get("context_injection")
-    return [key for key in keys if isinstance(key, str)] if isinstance(keys, list) else []
+        compare_shown_keys(findings, facts, None, step, spot)

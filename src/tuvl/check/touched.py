@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from tuvl.analysis.language_models import default_model
 from tuvl.analysis.node_modules import importers
 from tuvl.analysis.nodes import read_node_file
 from tuvl.check.uses import NODE, Named, defines, file_at, uses
@@ -64,13 +65,14 @@ def _is_in(path: Path, folder: Path) -> bool:
 
 def _users(index: ProjectIndex, names: set[Named]) -> set[str]:
     """Return the files that use one of the names, or something that a file that does defines."""
+    default = default_model(index)
     users: dict[Named, list[str]] = {}
     defined: dict[str, tuple[Named, ...]] = {}
     for path in index.paths:
         loaded = index.load(path)
         if loaded is not None:
             defined[loaded.file] = tuple(defines(loaded))
-            for name in uses(loaded):
+            for name in uses(loaded, default):
                 users.setdefault(name, []).append(loaded.file)
         index.shed()
     found: set[str] = set()

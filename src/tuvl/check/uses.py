@@ -26,8 +26,8 @@ def file_at(path: Path) -> Named:
     return FILE, os.path.realpath(path)
 
 
-def uses(loaded: LoadedFile) -> Iterator[Named]:
-    """Yield what the documents of a file name: other documents, nodes, files."""
+def uses(loaded: LoadedFile, default_model: str = DEFAULT_MODEL) -> Iterator[Named]:
+    """Yield what the documents of a file use: other documents, nodes, files; `default_model` is the project's."""
     for document in loaded.documents:
         data = mapping(document.data)
         for reference in artifact_references(dict(data), document.kind):
@@ -41,17 +41,17 @@ def uses(loaded: LoadedFile) -> Iterator[Named]:
         if script is not None:
             yield file_at(script)
         if document.kind == "Workflow":
-            yield from _unnamed(data)
+            yield from _unnamed(data, default_model)
 
 
-def _unnamed(workflow: Mapping[str, Any]) -> Iterator[Named]:
+def _unnamed(workflow: Mapping[str, Any], default_model: str) -> Iterator[Named]:
     """Yield what steps use without the name of a document: Python nodes, and the model of agents that name none."""
     for step in WorkflowView(workflow).steps:
         runner = text(step.data.get("runner"))
         if runner:
             yield NODE, runner
         if step.kind == "Agent" and text(step.agent.get("model")) is None:
-            yield "AgentModel", DEFAULT_MODEL
+            yield "AgentModel", default_model
 
 
 def defines(loaded: LoadedFile) -> Iterator[Named]:

@@ -57,6 +57,16 @@ def changed_paths(folder: Path, commit: str) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
+def passed_over(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Return those of the names that git does not compare: ignored ones, and those marked to be taken as unchanged."""
+    tracked = git(folder, "ls-files", "-v", "-z", "--", ".")
+    marks = {_name(raw[2:]): raw[:1] for raw in tracked.split(b"\0") if raw}
+    new = git(folder, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    seen = {name for name, mark in marks.items() if mark.isupper() and mark != b"S"}
+    seen |= {_name(raw) for raw in new.split(b"\0")}
+    return tuple(name for name in names if name not in seen)
+
+
 def old_texts(folder: Path, commit: str, names: Sequence[str]) -> Mapping[str, bytes]:
     """Return what files held in a commit, by name relative to the folder; new ones are left out."""
     asked = [name for name in names if "\n" not in name]
