@@ -49,9 +49,9 @@ async def test_header_that_is_the_clients_is_told_before_a_run_and_refused_by_it
     assert not compiles(tmp_path)
     client = HttpClient()
     request = HttpRequest(method="GET", url="https://127.0.0.1:1/", headers={name: "evil.example"})
-    with pytest.raises(HttpFault, match="cannot be the name of a header|is not for a file to set"):
+    with pytest.raises(HttpFault, match=r"cannot be the name of a header|is not for a file to set"):
         await client.send(request, policy=None, max_bytes=1)
-    with pytest.raises(HttpFault, match="cannot be the name of a header|is not for a file to set"):
+    with pytest.raises(HttpFault, match=r"cannot be the name of a header|is not for a file to set"):
         await client.open(request, policy=None)
 
 

@@ -15,7 +15,8 @@ class BadPreset(FaultRule):
     The run would begin, do what comes before its first model call, and fail there. A user name or a password in the
     address would go into logs with it. `extra` may neither set what the engine sets (`model`, `messages`, `tools`) nor
     what is reckoned with before a run: how many replies a call makes (`n`), how often it is made again, by which model,
-    and at which price; nor may `extra_headers` set what is the client's own, such as `Host`. Variables count as written well; their values are looked at when the model is made.
+    and at which price; nor may `extra_headers` set what is the client's own, such as `Host`. Variables count as written
+    well; their values are looked at when the model is made.
     """
 
     code = "TV220"
