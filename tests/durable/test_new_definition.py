@@ -45,8 +45,23 @@ def edit(folder, old, new):
         (KEYED, KEYED, ", effects: read"),
         ("", "output_key: pay }", 'output_key: pay }, idempotency_key: "ADDED"'),
         ("", "output_key: pay }", "output_key: pay }, effects: read"),
+        ("", "/pay", "/elsewhere"),
+        ("", "json: {}", "json: { to: mallory }"),
+        ("", "method: POST", "method: PUT"),
+        ("", "{ id: pay,", "{ id: paid,"),
     ],
-    ids=["6 another key", "another address", "another body", "another step", "a read now", "6b key added", "6c a read"],
+    ids=[
+        *(
+            "6 another key",
+            "another address",
+            "another body",
+            "another step",
+            "a read now",
+            "6b key added",
+            "6c a read",
+        ),
+        *("no key, another address", "no key, another body", "no key, another method", "no key, another step"),
+    ],
 )
 def test_a_write_whose_end_is_unknown_is_not_repeated_on_the_word_of_a_newer_file(
     more, old, new, tmp_path, run, server
@@ -60,6 +75,27 @@ def test_a_write_whose_end_is_unknown_is_not_repeated_on_the_word_of_a_newer_fil
     assert refused.code == 2, refused.err
     assert "part from its record at 'pay#1/end!1'" in refused.err
     assert sum(counted.counts.values()) == 1
+
+
+def test_what_a_person_has_said_to_repeat_is_what_was_begun_and_not_what_a_newer_file_says(tmp_path, run, server):
+    port, counted = server
+    project(tmp_path, "  steps:\n" + http("pay", "pay"))
+    begun(tmp_path, run, port, "before pay#1/end")
+    run_id = run_of(tmp_path)
+    edit(tmp_path, "/pay", "/elsewhere")
+    against = run.tuvl("replay", run_id, "--against", "w", cwd=tmp_path)
+    assert (against.code, against.document["divergence"]["at"]) == (1, "pay#1/end!1"), against.err
+    assert run.tuvl("resume", run_id, cwd=tmp_path).code == 3
+    both = run.tuvl("resume", run_id, "--outcome", "retry", "--on-new-definition", cwd=tmp_path)
+    assert both.code == 2, both.err
+    killed = run.tuvl("resume", run_id, "--outcome", "retry", cwd=tmp_path, kill="after pay#1/end!1?")
+    assert killed.code == -9, killed.err
+    said = run.tuvl("resume", run_id, "--on-new-definition", cwd=tmp_path)
+    assert said.code == 2, said.err
+    assert "this is to be done again" in said.err
+    done = run.tuvl("resume", run_id, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert dict(counted.counts) == {"/pay": 2}
 
 
 def test_a_run_that_waits_for_a_person_waits_on_whatever_newer_files_say(tmp_path, run, server):

@@ -244,7 +244,7 @@ class DurableJournal:
             # What was begun by another definition, or without a mark, is not made harmless by what there is now.
             if is_harmless(self._state.found[intent]["value"]) and self._state.found[intent]["value"] == now:
                 return None
-            decision = cast(JsonObject, await self._decision(intent, effect))
+            decision = cast(JsonObject, await self._decision(intent, effect, now))
             if decision["outcome"] != "retry":
                 if effect.settle is None:
                     raise EngineError(f"step {effect.step!r} cannot be settled", type="engine", step=effect.step)
@@ -256,14 +256,15 @@ class DurableJournal:
             await self._put(intent, now)
         return None
 
-    async def _decision(self, intent: str, effect: Effect) -> JsonValue:
-        wait = Wait(
-            name=f"{intent}?",
-            kind="outcome_unknown",
-            step=effect.step,
-            message=f"step {effect.step!r} ({effect.kind}) was begun, and the process was lost before it was known"
-            " whether it took place",
+    async def _decision(self, intent: str, effect: Effect, now: JsonValue) -> JsonValue:
+        message = (
+            f"step {effect.step!r} ({effect.kind}) was begun, and the process was lost before it was known whether it "
+            "took place"
         )
+        if requested_of(self._state.found[intent]["value"]) != requested_of(now):
+            # Who has said `retry` has said it to what was begun.
+            message += "; what it would ask for is something else by now, and doing it again would do that"
+        wait = Wait(name=f"{intent}?", kind="outcome_unknown", step=effect.step, message=message)
         row = self._state.found.get(wait.name)
         if row is not None:
             return row["value"]
@@ -294,6 +295,11 @@ def intent_of(effect: Effect, *, marked: bool) -> JsonValue:
     if not effect.writes:
         return None
     return {"repeatable": effect.repeatable, "marked": marked, "request": effect.request}
+
+
+def requested_of(intent: JsonValue) -> JsonValue:
+    """Return the digest of what an intent says was asked for; `None` where it does not say."""
+    return intent.get("request") if isinstance(intent, dict) else None
 
 
 def is_harmless(intent: JsonValue) -> bool:

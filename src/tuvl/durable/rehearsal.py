@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from tuvl.dataclass import dataclass
-from tuvl.durable.record import DurableJournal, asked_in_all, intent_of, is_harmless
+from tuvl.durable.record import DurableJournal, asked_in_all, intent_of, requested_of
 from tuvl.durable.told import TOLD
 from tuvl.errors import EngineError
 from tuvl.journal import Effect, Wait, Work
@@ -117,23 +117,31 @@ class Rehearsal(DurableJournal):
             self._differing.append(Divergence(at=full, why=f"{_what(full)} is another one than was recorded"))
 
     def _see_in_flight(self, full: str, effect: Effect | None) -> None:
-        """See that work whose end is not known is still what it was begun as, where it would be begun again."""
+        """See that work whose end is not known is still what it was begun as, whoever decides what became of it."""
         attempt = 1
         while f"{full}!{attempt + 1}" in self._rows:
             attempt += 1
         intent = f"{full}!{attempt}"
         self._seen.add(intent)
-        if effect is None or intent not in self._rows or not self._is_in_flight(intent):
+        if intent not in self._rows:
             return
         recorded = self._rows[intent]["value"]
         marked = isinstance(recorded, dict) and recorded.get("marked") is True
-        now = intent_of(effect, marked=marked and not effect.repeatable)
-        if (is_harmless(recorded) or is_harmless(now) or not effect.writes) and now != recorded:
+        now = None if effect is None else intent_of(effect, marked=marked and not effect.repeatable)
+        if self._is_in_flight(intent) and now != recorded:
             why = (
-                "this was begun, and nobody knows its end; whether and how it may be repeated, its idempotency key for "
-                "one, is not what it was begun with"
+                f"this was begun, and nobody knows its end; {_what(full)}, or whether and how it may be repeated, is "
+                "not what it was begun with"
             )
             self._differing.append(Divergence(at=intent, why=why))
+        elif self._is_to_be_repeated(intent) and requested_of(now) != requested_of(recorded):
+            why = f"this is to be done again, and {_what(full)} is not what it was begun with"
+            self._differing.append(Divergence(at=intent, why=why))
+
+    def _is_to_be_repeated(self, intent: str) -> bool:
+        """Tell whether somebody has said so, and it was not begun again yet."""
+        said = self._rows.get(f"{intent}?", {}).get("value")
+        return isinstance(said, dict) and said.get("outcome") == "retry"
 
     def _is_in_flight(self, name: str) -> bool:
         """Tell whether an entry is an intent of which nothing says what became of it."""
