@@ -12,6 +12,7 @@ from tests.support.gates import opened, reached
 from tuvl.data.control_tables import live_runs, passing_runs
 from tuvl.data.run_rows import RunRow
 from tuvl.principal import Principal
+from tuvl.server.attending import GoesOn
 from tuvl.server.known_runs import outcome_outside
 
 GATED = {"workflow": "gated", "durable": False}
@@ -135,6 +136,6 @@ async def test_who_waits_for_a_run_elsewhere_is_told_when_the_server_closes_down
         await lost(server, "elsewhere")
         waiting = asyncio.create_task(outcome_outside(server.services, "elsewhere", Principal()))
         server.services.streams.closing.set()
-        with pytest.raises(Exception, match="closes down"):
+        with pytest.raises(GoesOn):
             await waiting
         problem((await (await server.client()).get("/api/runs/nowhere")), 404, "unknown-run")

@@ -11,7 +11,7 @@ from tuvl.rpc import runs_pb2 as pb
 from tuvl.rpc.door import Door, Handler, Outlet
 from tuvl.rpc.messages import begun_of, object_of, run_of
 from tuvl.rpc.starting import Starting, follow
-from tuvl.server.attending import watching
+from tuvl.server.attending import GoesOn, closing_down, watching
 from tuvl.server.authentication import Caller
 from tuvl.server.forks import fork_for
 from tuvl.server.obstacles import told_of
@@ -74,7 +74,10 @@ class _Runs:
     async def watch(self, asked: pb.WatchRequest, caller: Caller, outlet: Outlet) -> None:
         run_id = _id(asked.run_id)
         reader = await watching(self._services, run_id, caller, last_id=asked.after or None)
-        await follow(self._services, run_id, reader, outlet, caller)
+        try:
+            await follow(self._services, run_id, reader, outlet, caller)
+        except GoesOn:
+            raise closing_down(run_id) from None
 
     async def list_waits(self, asked: pb.ListWaitsRequest, caller: Caller) -> pb.ListWaitsResponse:
         return pb.ListWaitsResponse(

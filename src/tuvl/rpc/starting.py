@@ -5,7 +5,7 @@ import asyncio
 from tuvl.rpc import runs_pb2 as pb
 from tuvl.rpc.door import Outlet
 from tuvl.rpc.messages import begun_of, event_of, object_of, started_of
-from tuvl.server.attending import admitted_by, closing_down, outcome_of, shut_out, watching
+from tuvl.server.attending import GoesOn, admitted_by, outcome_of, shut_out, standing, watching
 from tuvl.server.authentication import Caller, unauthorized
 from tuvl.server.known_runs import outcome_outside
 from tuvl.server.problems import Problem
@@ -13,6 +13,7 @@ from tuvl.server.routes.forms import StartRequest, checked
 from tuvl.server.sent_events import Reader
 from tuvl.server.services import Services
 from tuvl.server.starting import Known, Mode, Order, Started, checked_key
+from tuvl.values import JsonObject
 
 
 class Starting:
@@ -28,13 +29,18 @@ class Starting:
         run = await self._begun(order)
         if order.mode == "detached":
             return begun_of(await self._services.reading.run(run.run_id, caller.principal))
-        if isinstance(run, Known):
-            document = await outcome_outside(self._services, run.run_id, caller.principal)
-            return started_of(run.run_id, order.offered.name, document)
         try:
-            return started_of(run.run_id, run.workflow, await outcome_of(self._services, run))
+            return started_of(run.run_id, order.offered.name, await self._outcome(run, caller))
+        except GoesOn:
+            return begun_of(await standing(self._services, run.run_id, caller.principal, workflow=order.offered.name))
         finally:
-            run.leave()
+            if not isinstance(run, Known):
+                run.leave()
+
+    async def _outcome(self, run: Started, caller: Caller) -> JsonObject:
+        if isinstance(run, Known):
+            return await outcome_outside(self._services, run.run_id, caller.principal)
+        return await outcome_of(self._services, run)
 
     async def start_and_watch(self, asked: pb.StartRequest, caller: Caller, outlet: Outlet) -> None:
         """Start a run, and send its events."""
@@ -42,14 +48,19 @@ class Starting:
             raise Problem(422, "request-refused", "StartAndWatch starts no detached run; call Start, then Watch")
         self._services.streams.check_room()
         run = await self._begun(self._order(asked, caller, "stream"))
-        if isinstance(run, Known):
-            reader = await watching(self._services, run.run_id, caller, last_id=None)
-            await follow(self._services, run.run_id, reader, outlet, caller)
-            return
         try:
-            await follow(self._services, run.run_id, run.log.reader(), outlet, caller)
+            reader = await self._reader(run, caller)
+            await follow(self._services, run.run_id, reader, outlet, caller)
+        except GoesOn:
+            raise Problem(409, "goes-on", f"the server closes down, and run {run.run_id!r} goes on: watch it") from None
         finally:
-            run.leave()
+            if not isinstance(run, Known):
+                run.leave()
+
+    async def _reader(self, run: Started, caller: Caller) -> Reader:
+        if isinstance(run, Known):
+            return await watching(self._services, run.run_id, caller, last_id=None)
+        return run.log.reader()
 
     def _order(self, asked: pb.StartRequest, caller: Caller, mode: Mode) -> Order:
         form = checked(
@@ -97,7 +108,7 @@ def _leave(beginning: "asyncio.Task[Started]") -> None:
 async def follow(services: Services, run_id: str, reader: Reader, outlet: Outlet, caller: Caller) -> None:
     """Send the events of a run, to the terminal one.
 
-    Raises `Problem` when the server closes down before, and when the caller would not get in any more.
+    Raises `GoesOn` when the server closes down before, and `Problem` when the caller would not get in any more.
     """
     sending = asyncio.create_task(_send(services, run_id, reader, outlet))
     shutting = asyncio.create_task(shut_out(services, admitted_by(services, caller)))
@@ -123,4 +134,4 @@ async def _send(services: Services, run_id: str, reader: Reader, outlet: Outlet)
         if not events and services.streams.closing.is_set():
             break  # the run goes on elsewhere; the client connects again, and another process answers
     if not reader.ended:
-        raise closing_down(run_id)
+        raise GoesOn

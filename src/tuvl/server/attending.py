@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from tuvl.errors import TuvlError
+from tuvl.principal import Principal
 from tuvl.server.authentication import Caller
 from tuvl.server.durable_runs import DurableRun
 from tuvl.server.live_runs import LiveRun
@@ -40,8 +41,12 @@ async def shut_out(services: Services, admitted: Admitted) -> None:
             continue  # nobody can tell while the store is away; the next look does
 
 
+class GoesOn(Exception):
+    """The server closes down, and leaves a run to another process."""
+
+
 async def outcome_of(services: Services, run: LiveRun | DurableRun) -> JsonObject:
-    """Wait for the result document of a run; raises `Problem`, also when the server closes down before."""
+    """Wait for the result document of a run; raises `Problem`, and `GoesOn` when the server closes down before."""
     getting = asyncio.ensure_future(run.outcome())
     closing = asyncio.create_task(services.streams.closing.wait())
     try:
@@ -54,11 +59,25 @@ async def outcome_of(services: Services, run: LiveRun | DurableRun) -> JsonObjec
         getting.cancel()
         closing.cancel()
         await asyncio.gather(getting, closing, return_exceptions=True)
-    raise closing_down(run.run_id)
+    raise GoesOn
+
+
+async def standing(services: Services, run_id: str, reader: Principal, *, workflow: str | None = None) -> JsonObject:
+    """Return where a run stands: its id, its workflow, and its status.
+
+    Of one that a server leaves which closes down, whose `workflow` is known, also where the store is away.
+    """
+    try:
+        shown = await services.reading.run(run_id, reader)
+    except (TuvlError, Problem):
+        if workflow is None:
+            raise
+        return {"run_id": run_id, "workflow": workflow, "status": "running"}
+    return {name: shown[name] for name in ("run_id", "workflow", "status")}
 
 
 def closing_down(run_id: str) -> Problem:
-    """Return what a client is told whose run is left to another process."""
+    """Return what a client is told that watches a run which is left to another process: to watch it there."""
     where = {"Location": f"/api/runs/{run_id}", "Retry-After": "5"}
     return Problem(503, "closing", "the server closes down, and the run goes on", headers=where)
 

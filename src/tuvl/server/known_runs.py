@@ -1,7 +1,7 @@
 """Runs that were started before under the same key and are in no task of this process: what their clients get."""
 
 from tuvl.principal import Principal
-from tuvl.server.attending import closing_down
+from tuvl.server.attending import GoesOn
 from tuvl.server.outside import LOOK_S, OutsideReader
 from tuvl.server.services import Services
 from tuvl.values import JsonObject
@@ -13,14 +13,14 @@ def outside(services: Services, run_id: str, principal: Principal) -> OutsideRea
 
 
 async def outcome_outside(services: Services, run_id: str, principal: Principal) -> JsonObject:
-    """Wait for the end of a run, and return its document; raises `Problem`, also when the server closes down before."""
+    """Wait for the end of a run, and return its document; raises `GoesOn` when the server closes down before."""
     reader = outside(services, run_id, principal)
     while True:
         await reader.events(LOOK_S)
         if reader.ended:
             break
         if services.streams.closing.is_set():
-            raise closing_down(run_id)
+            raise GoesOn
     shown = await services.reading.run(run_id, principal)
     result = shown["result"]
     if isinstance(result, dict):

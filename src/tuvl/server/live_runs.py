@@ -167,7 +167,7 @@ class LiveRuns:
 
     def _retire(self, run: LiveRun) -> None:
         if run.result is None and run.problem is None:
-            run.problem = Problem(503, "closing", "the server closed down before the run had an end")
+            run.problem = Problem(500, "cut-off", "the server closed down before the run had an end")
         run.log.end("failed")
         run.done.set()
         del self._running[run.run_id]

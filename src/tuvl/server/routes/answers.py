@@ -8,10 +8,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tuvl.principal import Principal
-from tuvl.server.attending import Admitted, admitted_by, outcome_of, shut_out
+from tuvl.server.attending import Admitted, GoesOn, admitted_by, outcome_of, shut_out, standing
 from tuvl.server.authentication import Caller
 from tuvl.server.event_stream import EventStream
 from tuvl.server.known_runs import outcome_outside, outside
+from tuvl.server.problems import Problem
 from tuvl.server.sent_events import Reader
 from tuvl.server.services import Services
 from tuvl.server.starting import Known, Mode, Order, checked_key
@@ -23,6 +24,9 @@ Value = TypeVar("Value")
 async def answer_start(services: Services, request: Request, order: Order, caller: Caller | None) -> Response:
     """Start a run and answer as its client wants it; raises `Problem`. Without a `caller` anybody may."""
     if order.mode == "stream":
+        if "last-event-id" in request.headers:
+            # A browser that was cut off asks again by itself, for the events and not for another run.
+            raise Problem(409, "goes-on", "this would start another run; watch the one that there is, by its id")
         services.streams.check_room()
     run = await services.starts.start(order)
     if isinstance(run, Known):
@@ -36,6 +40,8 @@ async def answer_start(services: Services, request: Request, order: Order, calle
         case "sync":
             try:
                 document = await _unless_left(request, outcome_of(services, run))
+            except GoesOn:
+                return await accepted(services, run.run_id, order.principal, workflow=run.workflow)
             finally:
                 run.leave()
             return finished(run.run_id, document)
@@ -50,10 +56,9 @@ def finished(run_id: str, document: JsonObject | None) -> Response:
     return JSONResponse(document, status, headers={"Location": f"/api/runs/{run_id}"})
 
 
-async def accepted(services: Services, run_id: str, reader: Principal) -> Response:
+async def accepted(services: Services, run_id: str, reader: Principal, *, workflow: str | None = None) -> Response:
     """Answer that a run goes on by itself, and where it stands: one that was begun before may be over."""
-    shown = await services.reading.run(run_id, reader)
-    body = {name: shown[name] for name in ("run_id", "workflow", "status")}
+    body = await standing(services, run_id, reader, workflow=workflow)
     return JSONResponse(body, 202, headers={"Location": f"/api/runs/{run_id}"})
 
 
@@ -94,7 +99,10 @@ async def _of_known(services: Services, request: Request, run: Known, order: Ord
             reader = outside(services, run.run_id, order.principal)
             return stream(services, run.run_id, reader, admitted=admitted_by(services, caller))
         case "sync":
-            document = await _unless_left(request, outcome_outside(services, run.run_id, order.principal))
+            try:
+                document = await _unless_left(request, outcome_outside(services, run.run_id, order.principal))
+            except GoesOn:
+                return await accepted(services, run.run_id, order.principal, workflow=order.offered.name)
             return finished(run.run_id, document)
 
 
