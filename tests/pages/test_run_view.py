@@ -166,6 +166,33 @@ def test_events_that_say_the_end_count_before_the_record_does(graph: RunGraph) -
     assert (view.look.word, view.live, view.moving, view.controls) == ("aborted", False, False, ())
 
 
+@pytest.mark.parametrize("status", ["completed", "failed", "aborted"])
+def test_a_run_that_is_over_runs_no_more_though_its_process_still_has_it(graph: RunGraph, status: str) -> None:
+    ended = {"started_at": BEGAN.isoformat(), "finished_at": (BEGAN + timedelta(seconds=3)).isoformat()}
+    view = run_view(known(graph, row={"status": status, **ended}, live=True, followed=True), NOW)
+    assert dict(view.facts)["Took"] == "3.0 s"
+    assert "Running for" not in dict(view.facts)
+    assert (view.live, view.ticking, view.streaming, view.controls) == (False, False, False, ())
+
+
+@pytest.mark.parametrize(
+    ("status", "live", "word", "streaming"),
+    [
+        ("queued", False, "queued", True),
+        ("queued", True, "running", True),
+        ("running", False, "process gone", True),
+        ("suspended", False, "waits for a person", False),
+        ("completed", False, "completed", False),
+    ],
+)
+def test_a_run_whose_events_may_still_come_is_listened_to(
+    graph: RunGraph, status: str, live: bool, word: str, streaming: bool
+) -> None:
+    row = {"status": status, "started_at": BEGAN.isoformat()}
+    view = run_view(known(graph, row=row, live=live, followed=True, following=following(*IN_A_TOOL)), NOW)
+    assert (view.look.word, view.streaming) == (word, streaming)
+
+
 @pytest.mark.parametrize(
     ("used", "state", "warning", "percent"),
     [

@@ -5,7 +5,7 @@ import asyncio
 from tuvl.analysis.scope import Waits
 from tuvl.sealing import Unopened
 from tuvl.server.authentication import Caller
-from tuvl.server.following import Following
+from tuvl.server.event_log import EventLog
 from tuvl.server.pages.bounds import NO_BOUNDS
 from tuvl.server.pages.graph import RunGraph, graph_of
 from tuvl.server.pages.step_table import Places
@@ -46,11 +46,13 @@ class Gathering:
         info = await services.registry.get(run_id, caller.principal)
         workflow = str(row["workflow"])
         graph = await self.graph(workflow)
+        log = await self._log(run_id, row, caller)
         known = Known(
             run_id=run_id,
             workflow=workflow,
             row=row,
-            following=await self._following(run_id, row, caller),
+            following=None if log is None or log.following.last_seq < 0 else log.following,
+            followed=log is not None,
             live=info is not None and info.alive,
             paused=info is not None and info.paused,
             bounds=graph.bounds if graph is not None else NO_BOUNDS,
@@ -58,11 +60,11 @@ class Gathering:
         )
         return known, graph
 
-    async def _following(self, run_id: str, row: JsonObject, caller: Caller) -> Following | None:
+    async def _log(self, run_id: str, row: JsonObject, caller: Caller) -> EventLog | None:
+        """Return the events of a run, as far as they are known here; `None` for one that cannot be followed."""
         services = self._services
         live = services.live.find(run_id, caller.principal)
         try:
-            log = live.log if live is not None else await services.durable.followed(run_id, str(row["status"]))
+            return live.log if live is not None else await services.durable.followed(run_id, str(row["status"]))
         except Unopened:
             return None  # its events are encrypted, and not for this process
-        return None if log is None or log.following.last_seq < 0 else log.following

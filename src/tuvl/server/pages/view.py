@@ -102,6 +102,8 @@ class Known:
     row: JsonObject
     """As the store of runs gives it; empty for a run that is not on record."""
     following: Following | None = None
+    followed: bool = False
+    """Whether its events come from here as they happen, those to come of a run that has not begun among them."""
     live: bool = False
     """Whether a process has it, and it goes on."""
     paused: bool = False
@@ -151,10 +153,12 @@ def run_view(known: Known, now: datetime) -> RunView:
     row, following = known.row, known.following
     began = (following and following.started_at) or read_moment(row.get("started_at"))
     status = _run_status(known, gone=not known.live and not _is_young(began, now))
+    moving = status not in _ENDED
     ended = (following and following.finished_at) or read_moment(row.get("finished_at"))
     result = mapping(row.get("result"))
     error = mapping(result.get("error")) or mapping(row.get("error"))
-    going = known.live and ended is None
+    # Whoever had a run that is over may not have said yet that it has it no more.
+    going = known.live and ended is None and moving
     used = _used(known, began, ended or (now if going else None))
     lines = (
         followed_lines(following, known.places, now)
@@ -167,14 +171,14 @@ def run_view(known: Known, now: datetime) -> RunView:
         workflow=shown(known.workflow),
         look=run_look(status),
         live=going,
-        moving=status not in _ENDED,
-        streaming=going and following is not None,
+        moving=moving,
+        streaming=known.followed and moving and status != "suspended",
         paused=going and known.paused,
         sentence=_sentence(known, status, error),
         say=_said(known, status, error),
         began_iso=began.isoformat() if began else "",
         ticking=going,
-        facts=tuple(_facts(known, used, began)),
+        facts=tuple(_facts(known, used, began, going=going)),
         panels=tuple(_panels(known, used, now)),
         steps=tuple(lines),
         states=states_of(lines, following, known.places),
@@ -192,6 +196,8 @@ def _run_status(known: Known, *, gone: bool) -> str:
     if following is not None and following.finished is not None:
         return following.finished.status
     status = str(known.row.get("status") or "running")
+    if status == "queued" and known.live and following is not None and following.current is not None:
+        status = "running"  # its record is a moment behind
     return _status(status, paused=known.paused, gone=gone)
 
 
@@ -255,15 +261,15 @@ def _used(known: Known, began: datetime | None, until: datetime | None) -> Used:
     tokens, dollars, took_ms = usage.get("total_tokens"), usage.get("cost_usd"), result.get("duration_ms")
     return Used(
         steps=len(items(result.get("steps"))) or None,
-        seconds=took_ms / 1000 if isinstance(took_ms, int | float) else elapsed,
+        seconds=elapsed if elapsed is not None else took_ms / 1000 if isinstance(took_ms, int | float) else None,
         tokens=tokens if isinstance(tokens, int) else None,
         cost_usd=float(dollars) if isinstance(dollars, int | float) else None,
     )
 
 
-def _facts(known: Known, used: Used, began: datetime | None) -> Iterator[tuple[str, str]]:
+def _facts(known: Known, used: Used, began: datetime | None, *, going: bool) -> Iterator[tuple[str, str]]:
     following = known.following
-    yield "Took" if not known.live else "Running for", seconds(used.seconds) if used.seconds is not None else "–"
+    yield "Running for" if going else "Took", seconds(used.seconds) if used.seconds is not None else "–"
     if following is not None and following.log_lines:
         yield "Turns", _figure(following.turns)
         yield "Tool calls", _figure(following.tool_calls)

@@ -14,12 +14,64 @@
   let touched = -Infinity;
   let looking = 0;
   let ticking = 0;
+  const contact = document.getElementById("contact");
+  const every = Number(main.dataset.every || 5) * 1000;
+  let heard = performance.now();
+  let ticked = heard;
+  let failed = 0;
+  let lost = false;
+  let thanks = 0;
   const first = document.getElementById("part-head");
   const said = first && first.dataset.say;
 
   const say = (words) => {
     const announcer = document.getElementById("announcer");
     if (announcer && words && announcer.textContent !== words) announcer.textContent = words;
+  };
+
+  const tell = (words, kind) => {
+    const line = document.createElement("p");
+    line.className = kind;
+    line.textContent = words;
+    contact.replaceChildren(line);
+  };
+
+  // What cannot be sent is not offered; what somebody has written meanwhile stays.
+  const freeze = () => {
+    for (const each of main.querySelectorAll("#part-controls button")) {
+      if (each === document.activeElement) main.focus({ preventScroll: true });
+      each.disabled = lost;
+    }
+    for (const each of main.querySelectorAll("#part-controls summary")) each.setAttribute("aria-disabled", String(lost));
+    document.documentElement.classList.toggle("lost", lost);
+  };
+
+  // Nobody may take an old state for what is: the page says that it hears nothing, and its clock and picture stand still.
+  const lose = () => {
+    if (lost || document.hidden) return;
+    lost = true;
+    clearTimeout(thanks);
+    const at = new Date(Date.now() - (performance.now() - heard)).toISOString().slice(11, 19);
+    tell(`Nothing has been heard from the server since ${at} UTC. What is shown may be out of date; the page goes on asking.`, "problem");
+    const state = document.querySelector("#part-head .pill");
+    if (state) state.append(" when last heard");
+    document.title = `No contact · ${document.title}`;
+    freeze();
+  };
+
+  const hear = () => {
+    heard = performance.now();
+    failed = 0;
+    if (!lost) return;
+    lost = false;
+    freeze();
+    tell("The server is heard again.", "told");
+    thanks = setTimeout(() => contact.replaceChildren(), 8000);
+  };
+
+  const miss = () => {
+    failed += 1;
+    if (failed > 1) lose();
   };
 
   // What was said after a form was sent is true for a while only, and not for a reload.
@@ -105,13 +157,18 @@
     busy = true;
     last = performance.now();
     try {
-      const answer = await fetch(main.dataset.live, { headers: { Accept: "text/html" }, redirect: "error" });
-      if (answer.status === 401) {
+      const asked = { headers: { Accept: "text/html" }, redirect: "error", signal: AbortSignal.timeout(5000) };
+      const answer = await fetch(main.dataset.live, asked);
+      if (answer.status === 401 || answer.status === 404) {
         location.reload();
         return;
       }
-      if (!answer.ok) return;
+      if (!answer.ok) {
+        miss();
+        return;
+      }
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      hear();
       for (const part of page.querySelectorAll("[data-part]")) put(part);
       if (page.title) document.title = page.title;
       mark();
@@ -122,7 +179,7 @@
       if (head.dataset.going === "no") rest();
       else listen();
     } catch {
-      // The server is away; the next look tells whether it is back.
+      miss();
     } finally {
       busy = false;
       if (again) {
@@ -156,7 +213,12 @@
     if (document.hidden || !head || head.dataset.streams !== "yes") return;
     if (source && source.readyState !== EventSource.CLOSED) return;
     source = new EventSource(main.dataset.stream);
-    for (const type of types) source.addEventListener(type, soon);
+    const news = () => {
+      hear();
+      soon();
+    };
+    for (const type of ["open", ...types]) source.addEventListener(type, news);
+    source.addEventListener("error", soon);
     // A run that waits for a person is told as ended, too; when it goes on there is a stream again.
     source.addEventListener("run_finished", hush);
   };
@@ -172,8 +234,16 @@
       hush();
       return;
     }
-    if (source && source.readyState === EventSource.OPEN) return;
+    const head = document.getElementById("part-head");
+    const followed = source && source.readyState === EventSource.OPEN && head && head.dataset.held === "yes";
+    if (followed && performance.now() - heard < 3000) return;
     refresh();
+  };
+
+  const seen = () => {
+    // A page that was hidden, or a machine that slept, has not listened.
+    heard = performance.now();
+    look();
   };
 
   const span = (seconds) => {
@@ -183,6 +253,11 @@
   };
 
   const tick = () => {
+    const now = performance.now();
+    if (now - ticked > 3000) heard = now;
+    ticked = now;
+    if (now - heard > 4000 + 2 * every) lose();
+    if (lost) return;
     for (const each of document.querySelectorAll("[data-since]")) {
       const began = Date.parse(each.dataset.since);
       if (!Number.isNaN(began)) each.textContent = span(Math.max(0, (Date.now() - began) / 1000));
@@ -223,12 +298,17 @@
   if (graph) zoomable();
   listen();
   if (main.dataset.live) {
-    looking = setInterval(look, Number(main.dataset.every || 5) * 1000);
+    looking = setInterval(look, every);
     ticking = setInterval(tick, 1000);
-    document.addEventListener("visibilitychange", look);
+    document.addEventListener("visibilitychange", seen);
+    for (const change of ["online", "offline"]) window.addEventListener(change, look);
   }
   const box = document.querySelector(".controls");
   if (box) {
+    box.addEventListener("click", (event) => {
+      const summary = event.target.closest("summary");
+      if (lost && summary && !summary.parentElement.open) event.preventDefault();
+    });
     box.addEventListener("keydown", (event) => {
       const open = event.key === "Escape" && event.target.closest("details[open]");
       if (!open) return;
