@@ -75,10 +75,9 @@ class TestWorkflowsBehindTools:
         assert messages(checked(tmp_path, agent("run") + self.RUN), "TV702")
 
     @pytest.mark.parametrize("declared", ["read", "write"])
-    def test_what_the_step_declares_goes_before(self, tmp_path: Path, declared: str) -> None:
+    def test_what_the_step_declares_makes_it_stricter_alone(self, tmp_path: Path, declared: str) -> None:
         steps = agent("run") + self.RUN.replace("workflow: sub", f"workflow: sub, effects: {declared}")
-        found = messages(checked(tmp_path, steps, files=sub("GET" if declared == "write" else "POST")), "TV702")
-        assert bool(found) is (declared == "write")
+        assert messages(checked(tmp_path, steps, files=sub("GET" if declared == "write" else "POST")), "TV702")
 
     @pytest.mark.parametrize(
         "runner", ["runner: set, values: { x: '{{ args.q }}' }", "runner: log, message: '{{ q }}'"]

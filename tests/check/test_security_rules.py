@@ -114,7 +114,7 @@ class TestUntrustedToEffect:
             READS,
             'kind: APICall, http: { url: "https://m.example/", query: { q: "{{ args.b }}" } }',
             'kind: APICall, http: { url: "https://m.example/", headers: { x: "{{ b }}" } }',
-            'kind: APICall, effects: read, http: { url: "https://m.example/", method: POST, json: "{{ args }}" }',
+            'kind: APICall, effects: read, http: { url: "https://m.example/", method: OPTIONS, json: "{{ args }}" }',
             "kind: MCP, effects: read, mcp: { server: artifact://far@1, tool: t, arguments: { q: '{{ b }}' } }",
             "kind: ForEach, effects: read, items: ['{{ b }}'], step: sends_item",
             "kind: Workflow, effects: read, workflow: sub, input: { q: '{{ args.b }}' }",

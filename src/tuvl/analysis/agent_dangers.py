@@ -18,8 +18,9 @@ from tuvl.analysis.danger_inside import danger_behind
 from tuvl.analysis.egress import goes_back
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.flow_graph import Place
+from tuvl.analysis.inside import is_overruled
 from tuvl.analysis.parameters import ToolUse, tool_uses
-from tuvl.analysis.steps import StepView, WorkflowView
+from tuvl.analysis.steps import StepView, WorkflowView, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.taint import Taint, agents, injected
 
@@ -174,6 +175,35 @@ def fail_open_gates(step: StepView, workflow: WorkflowView, project: Surrounding
                 f"when it cannot be asked",
                 f"set `on_judge_error: violation` in {guard.reference!r}, or add a check that needs no model",
             )
+
+
+def overruled_effects(workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:
+    """Tools that declare to read and plainly write, each step once."""
+    told: set[str] = set()
+    for agent in workflow.steps:
+        for use in tool_uses(agent, workflow):
+            step = use.step
+            if step.id in told or not is_overruled(step, workflow, project):
+                continue
+            told.add(step.id)
+            yield Fault(
+                (*step.path, "effects"),
+                f"`effects: read` of tool {step.id!r} is not believed where approvals are judged: {_plainly(step)}",
+                "declare what it does, or take the label away; a tool that is asked by POST and only reads may keep it",
+            )
+
+
+def _plainly(step: StepView) -> str:
+    match step.kind:
+        case "APICall":
+            method = text(step.get("http", "method")) or "GET"
+            return "a header gives it another method" if method == "GET" else f"its method is {method}"
+        case "ModelOp":
+            return f"its operation is {text(step.data.get('operation'))}"
+        case "Functional":
+            return f"its node {text(step.data.get('runner'))!r} declares that it writes"
+        case _:
+            return "what it runs writes"
 
 
 def missing_approvals(step: StepView, workflow: WorkflowView, project: Surroundings) -> Iterator[Fault]:

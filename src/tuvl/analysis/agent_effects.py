@@ -87,13 +87,13 @@ def fails_open(found: list[Guard]) -> Guard | None:
 def is_approved(use: ToolUse, project: Surroundings) -> bool:
     """Whether a person may be asked before the tool runs, by its entry or by the project's policy."""
     asked = use.entry.get("approval", "never") != "never" and not never_asks(use)
-    return asked or asks_by_policy(use.step, project)
+    return asked or asks_by_policy(use.step, use.workflow, project)
 
 
 def always_asks(use: ToolUse, project: Surroundings) -> bool:
     """Whether a person is asked before every call, whatever arguments the model gives."""
     approval = text(use.entry.get("approval"))
-    if approval == "required" or asks_by_policy(use.step, project):
+    if approval == "required" or asks_by_policy(use.step, use.workflow, project):
         return True
     return approval is not None and truth(approval, partial(_argument, use)) is True
 
@@ -137,7 +137,7 @@ def acting_tools(step: StepView, workflow: WorkflowView, project: Surroundings) 
 
 def only_sends(use: ToolUse, project: Surroundings) -> bool:
     """Whether the most a tool can do outside is to be told something there, at a host of the author's choice."""
-    return not acts(use.step, project) and not _chooses_host(use.step)
+    return not acts(use.step, use.workflow, project) and not _chooses_host(use.step)
 
 
 def takes_its_choice(use: ToolUse, *, amounts: bool) -> bool:

@@ -23,7 +23,7 @@ def danger_behind(step: StepView, workflow: WorkflowView, project: Surroundings)
     waiting: list[tuple[StepView, WorkflowView, str | None]] = [(step, workflow, None)]
     while waiting:
         current, view, name = waiting.pop(0)
-        if current.data.get("danger") is True and writes_in_fact(current, project):
+        if current.data.get("danger") is True and writes_in_fact(current, view, project):
             return Danger(current, name)
         if current.kind == "ForEach":
             body = view.by_id.get(text(current.data.get("step")) or "")

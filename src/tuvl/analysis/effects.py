@@ -1,13 +1,18 @@
 """Whether a step changes anything outside the run."""
 
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from tuvl.analysis.steps import StepView
+from tuvl.analysis.steps import StepView, mapping
 from tuvl.analysis.surroundings import ALONE, Surroundings
 
 Effects: TypeAlias = Literal["read", "write"]
 
 _SAFE_METHODS = ("GET", "HEAD")
+_PERHAPS_SAFE = (*_SAFE_METHODS, "OPTIONS")
+"""Methods that may only read, so that `effects: read` is believed of them."""
+_OTHER_METHODS = ("x-http-method-override", "x-http-method", "x-method-override")
+"""Headers by which a server takes a call for one of another method."""
 _READING_OPERATIONS = ("read", "list")
 
 
@@ -27,7 +32,7 @@ def effects_of(step: StepView, project: Surroundings = ALONE) -> Effects:
         case "Router" | "Response":
             return "read"
         case "APICall":
-            return "read" if (step.get("http", "method") or "GET") in _SAFE_METHODS else "write"
+            return "read" if all(method in _SAFE_METHODS for method in _methods(step)) else "write"
         case "ModelOp":
             return "read" if step.data.get("operation") in _READING_OPERATIONS else "write"
         case "Functional":
@@ -40,7 +45,7 @@ def writes_by_kind(step: StepView, project: Surroundings = ALONE) -> bool:
     """Whether a step writes by its own text, whatever `effects` it declares; `False` where nobody can tell."""
     match step.kind:
         case "APICall":
-            return (step.get("http", "method") or "GET") not in _SAFE_METHODS
+            return any(method not in _PERHAPS_SAFE for method in _methods(step))
         case "ModelOp":
             return step.data.get("operation") not in (*_READING_OPERATIONS, None)
         case "Functional":
@@ -49,6 +54,14 @@ def writes_by_kind(step: StepView, project: Surroundings = ALONE) -> bool:
             return node is not None and node.effects == "write"
         case _:
             return False
+
+
+def _methods(step: StepView) -> Iterator[object]:
+    """Yield the method of an APICall, and those that its headers say it has."""
+    yield step.get("http", "method") or "GET"
+    for name, value in mapping(step.get("http", "headers")).items():
+        if str(name).lower() in _OTHER_METHODS:
+            yield value.strip().upper() if isinstance(value, str) else value
 
 
 def _effects_of_node(step: StepView, project: Surroundings) -> Effects:

@@ -35,47 +35,51 @@ def inside(name: str | None, project: Surroundings) -> list[WorkflowView] | None
     return list(found.values())
 
 
-def writes_in_fact(step: StepView, project: Surroundings) -> bool:
-    """Whether a step writes: it says so, or does so by its own text or that of a workflow it runs, whatever it says."""
-    if effects_of(step, project) == "write" or writes_by_kind(step, project):
+def writes_in_fact(step: StepView, workflow: WorkflowView, project: Surroundings) -> bool:
+    """Whether a step of a workflow writes, in doubt; what it declares makes it stricter, and takes no write away."""
+    return effects_of(step, project) == "write" or acts(step, workflow, project)
+
+
+def is_overruled(step: StepView, workflow: WorkflowView, project: Surroundings) -> bool:
+    """Whether a step declares that it reads, and writes by its own text, or by that of what it runs."""
+    return step.data.get("effects") == "read" and acts(step, workflow, project)
+
+
+def acts(step: StepView, workflow: WorkflowView, project: Surroundings) -> bool:
+    """Whether a step of a workflow can change something outside the run; in doubt it can.
+
+    What it declares is believed of MCP tools and nodes alone, of which the files tell no more.
+    """
+    if step.data.get("effects") == "write":
         return True
-    if step.kind != "Workflow":
-        return False
-    views = inside(text(step.data.get("workflow")), project)
-    return views is None or any(
-        _acts_itself(each, project) or writes_by_kind(each, project) for view in views for each in view.steps
+    body = body_of(step, workflow)
+    if body.kind != "Workflow":
+        return _acts_itself(body, project)
+    views = inside(text(body.data.get("workflow")), project)
+    return (
+        views is None
+        or _acts_itself(body, project)
+        or any(_acts_itself(each, project) for view in views for each in view.steps)
     )
 
 
-def acts(step: StepView, project: Surroundings) -> bool:
-    """Whether a step can change something outside the run; in doubt it can.
-
-    That a call only reads is believed, since some services are asked by POST; of records and nodes more is known.
-    """
-    declared = step.data.get("effects")
-    if declared == "write":
-        return True
-    if step.kind != "Workflow":
-        return _acts_itself(step, project)
-    views = inside(text(step.data.get("workflow")), project)
-    if declared == "read":
-        return any(_contradicts(each, project) for view in views or () for each in view.steps)
-    return views is None or any(_acts_itself(each, project) for view in views for each in view.steps)
-
-
-def _contradicts(step: StepView, project: Surroundings) -> bool:
-    return step.kind != "APICall" and writes_by_kind(step, project)
+def body_of(step: StepView, workflow: WorkflowView) -> StepView:
+    """The step that a ForEach runs for its items, through any number of them; any other step itself."""
+    seen: set[str] = set()
+    while step.kind == "ForEach" and step.id not in seen:
+        seen.add(step.id)
+        step = workflow.by_id.get(text(step.data.get("step")) or "", step)
+    return step
 
 
 def _acts_itself(step: StepView, project: Surroundings) -> bool:
-    if step.data.get("effects") == "read":
-        return _contradicts(step, project)
-    if step.kind in _ONLY_INSIDE:
+    if writes_by_kind(step, project):
+        return True
+    declared = step.data.get("effects")
+    if declared == "read" or step.kind in _ONLY_INSIDE:
         return False
-    if step.kind == "Workflow":
-        return bool(step.data.get("effects") == "write")
-    if step.kind == "Functional" and text(step.data.get("runner")) in BUILT_IN_NODES:
-        return bool(step.data.get("effects") == "write")
+    if step.kind == "Workflow" or text(step.data.get("runner")) in BUILT_IN_NODES:
+        return bool(declared == "write")
     return effects_of(step, project) == "write"
 
 

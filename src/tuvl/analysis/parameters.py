@@ -1,6 +1,6 @@
 """The parameters of an agent's tools: declared in the entry, or derived from what the step's templates want."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tuvl.analysis.context import ARGUMENTS, field_reads, template_reads
@@ -24,6 +24,8 @@ class ToolUse:
     entry: dict[str, Any]
     step: StepView
     """The step that does the work."""
+    workflow: WorkflowView
+    """The workflow that both stand in."""
     parameters: JsonObject
     declared: bool
     """Whether the entry gives its `parameters`; else they are derived."""
@@ -51,8 +53,13 @@ class ToolUse:
     @property
     def description(self) -> str:
         """What the model reads of the tool."""
-        own, general = self.entry.get("description"), self.step.data.get("description")
-        return own if isinstance(own, str) and own.strip() else general if isinstance(general, str) else ""
+        return tool_description(self.entry, self.step)
+
+
+def tool_description(entry: Mapping[str, Any], step: StepView) -> str:
+    """What a model reads of a tool, by its entry and its step."""
+    own, general = entry.get("description"), step.data.get("description")
+    return own if isinstance(own, str) and own.strip() else general if isinstance(general, str) else ""
 
 
 def tool_uses(agent: StepView, workflow: WorkflowView) -> Iterator[ToolUse]:
@@ -65,7 +72,7 @@ def tool_uses(agent: StepView, workflow: WorkflowView) -> Iterator[ToolUse]:
             is_declared = isinstance(declared, dict)
             parameters = declared if isinstance(declared, dict) else derived_parameters(step)
             path = (*agent.path, "agent", "tools", index)
-            yield ToolUse(path, ref, entry, step, parameters, is_declared, checked)
+            yield ToolUse(path, ref, entry, step, workflow, parameters, is_declared, checked)
 
 
 def writing_tools(agent: StepView, workflow: WorkflowView) -> Iterator[ToolUse]:

@@ -7,7 +7,7 @@ from typing import Any
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.inside import writes_in_fact
 from tuvl.analysis.language_models import DEFAULT_MODEL
-from tuvl.analysis.steps import StepView, items, mapping, text
+from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
 
 
@@ -50,13 +50,13 @@ def only_hosts(project: Surroundings) -> tuple[str, ...] | None:
     return _texts(policy_of(project).get("allow_hosts"))
 
 
-def asks_by_policy(step: StepView, project: Surroundings) -> bool:
+def asks_by_policy(step: StepView, workflow: WorkflowView, project: Surroundings) -> bool:
     """Whether a person is asked before this step runs as a tool, whatever the workflow says.
 
     A workflow can only be stricter: `effects: read` at a step that writes by its own text takes nothing away.
     """
     asked = items(mapping(policy_of(project).get("require_approval")).get("effects"))
-    return effects_of(step, project) in asked or ("write" in asked and writes_in_fact(step, project))
+    return effects_of(step, project) in asked or ("write" in asked and writes_in_fact(step, workflow, project))
 
 
 def _texts(value: object) -> tuple[str, ...] | None:

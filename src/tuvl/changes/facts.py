@@ -94,7 +94,7 @@ class WorkflowFacts:
 
     def by_policy(self, step: StepView) -> bool:
         """Whether the project's policy has a person asked before a tool runs."""
-        return asks_by_policy(step, self.index)
+        return asks_by_policy(step, self.view, self.index)
 
 
 def host_of(url: Url) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tuvl.analysis.parameters import ToolUse, derived_parameters
+from tuvl.analysis.parameters import derived_parameters, tool_description
 from tuvl.analysis.references import tool_entries
 from tuvl.analysis.scope import Waits
 from tuvl.analysis.steps import StepView, items
@@ -33,7 +33,7 @@ class _Tool:
         if self.step is None:
             described = self.entry.get("description")
             return described if isinstance(described, str) else None
-        return ToolUse((), "", self.entry, self.step, {}, False).description
+        return tool_description(self.entry, self.step)
 
     @property
     def declared(self) -> bool:

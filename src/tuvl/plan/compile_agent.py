@@ -178,7 +178,9 @@ def _tools(step: AutonomousStep, view: StepView, workflow: WorkflowView, project
             max_calls=entry.max_calls,
             max_result_chars=entry.max_result_chars or step.agent.tool_result_max_chars,
             max_result_bytes=step.agent.tool_result_max_bytes,
-            approval=_approval(entry.approval, asks_by_policy(use.step, project.index), where=f"{where}.approval'"),
+            approval=_approval(
+                entry.approval, asks_by_policy(use.step, workflow, project.index), where=f"{where}.approval'"
+            ),
             required_scope=text(use.step.get("auth", "required_scope")),
             required_group=text(use.step.get("auth", "required_group")),
         )

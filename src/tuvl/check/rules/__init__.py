@@ -24,6 +24,7 @@ from tuvl.check.rules.derived_parameters import DerivedParameters
 from tuvl.check.rules.duplicate_id import DuplicateId
 from tuvl.check.rules.duplicate_key import DuplicateKey
 from tuvl.check.rules.duplicate_trigger import DuplicateTrigger
+from tuvl.check.rules.effects_overruled import EffectsOverruled
 from tuvl.check.rules.empty_document import EmptyDocument
 from tuvl.check.rules.empty_template_site import EmptyTemplateSite
 from tuvl.check.rules.fail_open_judge import FailOpenJudge
@@ -213,6 +214,7 @@ SECURITY: tuple[Rule, ...] = (
     UntrustedInstruction(),
     McpShell(),
     PrivateAddress(),
+    EffectsOverruled(),
 )
 
 PRODUCTION: tuple[Rule, ...] = (
