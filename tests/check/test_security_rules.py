@@ -389,6 +389,10 @@ class TestInlineSecret:
         assert self.SECRET not in "".join(report.texts.values())
         assert "api_key: ****" in report_text(report)
 
+    @pytest.mark.parametrize("key", ["hunter2", "sunshine9", "a1b2c3"])
+    def test_key_of_a_model_is_one_however_short(self, tmp_path: Path, key: str) -> None:
+        assert len(messages(self.report(tmp_path, key), "TV701")) == 1
+
     @pytest.mark.parametrize(("password", "count"), [("blue", 1), ("hunter2", 1), ("(secret)", 0), ("dev", 0)])
     def test_password_in_a_url_is_one_however_short_but_for_what_a_lock_shows_of_it(
         self, tmp_path: Path, password: str, count: int

@@ -64,6 +64,9 @@ _NO_CREDENTIALS = frozenset({"required_scope", "required_group", "assignee_user"
 _RUN = re.compile(r"[A-Za-z0-9+_=]{12,}|[0-9a-fA-F-]{32,}")
 _SHORTEST = 8
 _SHORTEST_PASSWORD = 4
+_SHORTEST_KEY = 6
+_KEY_OF_A_MODEL = ("spec", "api_key")
+"""Where a language model has its key: a short one counts there, too."""
 
 
 # ---- what reads as one -----------------------------------------------------------------------------------------
@@ -99,6 +102,8 @@ def _by_place(text: str, names: Sequence[str]) -> str | None:
             return "what looks like a password or token"
         if _is_given(last, _SCHEME.sub("", text.strip())):
             return "what looks like a password or token"
+    if tuple(names) == _KEY_OF_A_MODEL and _is_short_key(text):
+        return "what looks like a password or token"
     if not names_a_credential(last) and not _in_auth(names):
         return None
     return "what looks like a password or token" if _is_literal(_SCHEME.sub("", text.strip())) else None
@@ -111,6 +116,12 @@ def _is_given(name: str, value: str) -> bool:
     if _PASSWORDS.search(name) is None:
         return _is_literal(value)
     return len(value) >= _SHORTEST_PASSWORD and " " not in value and _is_in_the_clear(value)
+
+
+def _is_short_key(text: str) -> bool:
+    """Whether a text is more than one of the words that stand for no key, such as `ollama` or `none`."""
+    letters, digits = any(map(str.isalpha, text)), any(map(str.isdecimal, text))
+    return len(text) >= _SHORTEST_KEY and " " not in text and letters and digits and _is_in_the_clear(text)
 
 
 def _is_literal(text: str) -> bool:
