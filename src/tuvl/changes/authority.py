@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from tuvl.analysis.signals import FAILURES
 from tuvl.analysis.steps import StepView
 from tuvl.changes.admitted import admitted, let_through
+from tuvl.changes.asked_about import compare_values
 from tuvl.changes.decisions import Move, lead, moves
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.reach import NOBODY, Reach
 from tuvl.changes.renames import StepPairs
+from tuvl.changes.revalued import Values
 from tuvl.dataclass import dataclass
 
 MOST_GATES = 100_000
@@ -50,16 +52,18 @@ class _Place:
 
 
 def compare_authority(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> None:
-    """Tell where a run comes to what it does outside on ways on which it did not."""
-    places = list(_places(pairs, facts))
-    if not places:
-        return
+    """Tell where a run comes to what it does outside on ways, or with values, on which it did not."""
     old, new = Reach(facts[0]), Reach(facts[1])
     names = _deeds(old) & _deeds(new)
     bits = {name: 1 << number for number, name in enumerate(sorted(names))}
     if not bits:
         return
     old.bits = new.bits = bits
+    values = Values(pairs, facts)
+    compare_values(findings, values, (old, new))
+    places = list(_places(values, facts))
+    if not places:
+        return
     gates = list(_gates(old, new))
     told: set[tuple[object, ...]] = set()
     # What is certain comes first, so that it is not told as a may-be.
@@ -79,13 +83,13 @@ def _deeds(reach: Reach) -> frozenset[str]:
     return frozenset(own | {name for deeds in reach.deeds.values() for name in deeds})
 
 
-def _places(pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> Iterator[_Place]:
+def _places(values: Values, facts: tuple[WorkflowFacts, WorkflowFacts]) -> Iterator[_Place]:
     entries = (facts[0].graph.entry, facts[1].graph.entry)
     if entries[0] != entries[1] and entries[1] is not None:
         path = facts[1].graph.steps[entries[1]].path
         yield _Place(Spot(path, path), "the run begins elsewhere, and", None, ((entries[0],), entries[1]), False)
     looser = admitted(facts)
-    for before, after in pairs.matched:
+    for before, after in values.pairs.matched:
         for signal, may in let_through(looser, facts[1], after):
             target = lead(facts[1], after, signal)
             spot = Spot(before.path, after.path, "", after.id)
@@ -94,11 +98,15 @@ def _places(pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> Ite
                 yield _Place(
                     place, f"signal {signal!r} of input that was refused", after, ((), target), may, ("refused", None)
                 )
-        for move in moves(facts, before, after):
+        why = values.revalued.get(after.id)
+        for move in moves(facts, before, after, revalued=why is not None):
             targets = tuple(lead(facts[0], before, signal) for signal in move.old), lead(facts[1], after, move.new)
             if targets[1] is None or (move.old == (move.new,) and targets[0] == targets[1:]):
                 continue
-            yield _Place(_spot(before, after, move), _said(after, move), after, targets, move.may, move.sooner)
+            said = (
+                _said(after, move) if why is None or move.old == (move.new,) else f"{_said(after, move)}, since {why},"
+            )
+            yield _Place(_spot(before, after, move), said, after, targets, move.may, move.sooner)
 
 
 def _spot(before: StepView, after: StepView, move: Move) -> Spot:
@@ -106,9 +114,10 @@ def _spot(before: StepView, after: StepView, move: Move) -> Spot:
     if move.sooner is not None:
         return spot.at("timeout_s")
     if move.old != (move.new,) or move.may:
-        for key in ("condition", "match", "when", "signal_from"):
-            if before.data.get(key) != after.data.get(key) and key in after.data:
-                return spot.at(key)
+        decides = [key for key in ("condition", "match", "when", "signal_from") if key in after.data]
+        changed = [key for key in decides if before.data.get(key) != after.data.get(key)]
+        for key in changed or (decides if move.may else ()):
+            return spot.at(key)
     return spot.at("routes").at(move.new) if move.new in after.routes else spot
 
 

@@ -29,12 +29,17 @@ class Move:
     """Seconds before and after, where the signal is the same and comes sooner than a person may answer."""
 
 
-def moves(facts: tuple[WorkflowFacts, WorkflowFacts], before: StepView, after: StepView) -> Iterator[Move]:
-    """Yield how the signals of one step moved, each that stayed included."""
+def moves(
+    facts: tuple[WorkflowFacts, WorkflowFacts], before: StepView, after: StepView, *, revalued: bool = False
+) -> Iterator[Move]:
+    """Yield how the signals of one step moved, each that stayed included.
+
+    One that is `revalued` decides by values of another origin, so that any of its decisions may be another.
+    """
     was, now = _signals(facts[0], before), _signals(facts[1], after)
     decided = [signal for signal in now if signal not in FAILURES]
     earlier = tuple(signal for signal in was if signal not in FAILURES)
-    pairs = _redecided(before, after)
+    pairs = [] if revalued else _redecided(before, after)
     possible = facts[0].graph.signals.get(before.id)
     for signal in now:
         if pairs is not None and signal in decided:

@@ -1,0 +1,288 @@
+"""Where the values that a step reads may come from: which steps make them, out of which others, back to the input.
+
+A set of definitions (a step and a key that it writes) is one whole number, a bit each, carried along the flow of the
+workflow. What a value comes from is a set of links: who reads which key, and who may have made it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TypeAlias
+
+from tuvl.analysis.context import input_keys
+from tuvl.analysis.flow_graph import ALL, Edge, FlowGraph, Place, flow_graph
+from tuvl.analysis.key_reads import KeyRead
+from tuvl.analysis.parameters import tool_uses, writing_tools
+from tuvl.analysis.signals import BUILT_IN_NODES, FAILURES
+from tuvl.analysis.spread import spread
+from tuvl.analysis.steps import StepView, text
+from tuvl.changes.facts import WorkflowFacts
+from tuvl.changes.producers import Inside, Producers, called_by
+from tuvl.dataclass import dataclass
+from tuvl.values import canonical
+
+Link: TypeAlias = tuple[str, str, str]
+"""Who reads, which key, and who made it; or how one makes it."""
+Links: TypeAlias = frozenset[Link]
+States: TypeAlias = list[int | None]
+_Ask: TypeAlias = Callable[[str, int, frozenset[str], bool], None]
+
+INPUT, SEEN, BEFORE = "the input", "what was looked at", "what came before"
+MADE = "\0made"
+"""Stands in place of a key where a link says how a value is made."""
+_ANY = "\0any"
+_BEFORE, _SEEN = -1, -2
+"""In place of a step: what was there at the beginning, and what somebody was asked about."""
+_MOST_DECISIONS = 200
+"""Keys with several origins for which it is worked out which decisions choose among them."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A person or a router that has looked at some keys, from where on values are followed.
+
+    `others` are the persons who look at keys on the way: place → keys.
+    """
+
+    place: int
+    seen: frozenset[str]
+    others: Mapping[int, frozenset[str]]
+
+
+class Provenance:
+    """The origins of values in one state of a workflow."""
+
+    def __init__(
+        self,
+        facts: WorkflowFacts,
+        inside: Callable[[StepView], Inside],
+        *,
+        acting: frozenset[str] | None = None,
+        told: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
+        """Lay out the flow; `told` are the keys that agents are given in both states: what else they are is told."""
+        self.facts = facts
+        self.producers = Producers(facts, inside, acting)
+        self._told = told or {}
+        self.graph: FlowGraph = flow_graph(facts.graph, facts.index)
+        self.at = {(place.step.id, place.called): place.index for place in self.graph.places}
+        self._definitions: list[tuple[int, str]] = []
+        self._bits: dict[tuple[int, str], int] = {}
+        self._masks: dict[str, int] = {}
+        self._effects: dict[tuple[int, int, int, bool], tuple[int, int]] = {}
+        read = {each.key for place in self.graph.places for each in place.reads}
+        output = text(facts.view.spec.get("output"))
+        self._names = frozenset((*self.graph.keys.names, *read, *([output.split(".")[0]] if output else ())))
+        self._names |= input_keys(facts.view).known
+        self._origin = 0
+        for name in sorted(self._names):
+            self._origin |= self._bit(_BEFORE, name)
+            self._bit(_SEEN, name)
+        for edges in self.graph.edges:
+            for edge in edges:
+                self._effect(edge)
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """All keys that may be in the context at the end, those of the engine apart."""
+        return frozenset(name for name in self._names if not name.startswith("_") and "\0" not in name)
+
+    def _bit(self, place: int, key: str) -> int:
+        found = self._bits.get((place, key))
+        if found is None:
+            found = self._bits[place, key] = 1 << len(self._definitions)
+            self._definitions.append((place, key))
+            self._masks[key] = self._masks.get(key, 0) | found
+        return found
+
+    def _effect(self, edge: Edge) -> tuple[int, int]:
+        """Definitions that an edge ends, as the keys of which it does, and those that it brings."""
+        key = (edge.source, edge.sure, edge.maybe, edge.more)
+        found = self._effects.get(key)
+        if found is None:
+            sure = max(edge.sure, 0)
+            brings = 0
+            for name in self.graph.keys.listed(sure | edge.maybe):
+                brings |= self._bit(edge.source, name)
+            if edge.more or edge.sure == ALL:
+                brings |= self._bit(edge.source, _ANY)
+            found = self._effects[key] = (sure, brings)
+        return found
+
+    def _along(self, edge: Edge, state: int) -> int:
+        sure, brings = self._effect(edge)
+        for name in self.graph.keys.listed(sure):
+            state &= ~self._masks.get(name, 0)
+        return state | brings
+
+    @cached_property
+    def states(self) -> States | None:
+        """Place → what may have been written last, from the beginning on; `None` when it is too tangled to tell."""
+        return spread(self.graph, {0: self._origin}, self._along) if self.graph.places else None
+
+    def is_reached(self, place: int) -> bool:
+        """Whether a run can come to a place; where it is too tangled to tell, it can."""
+        return self.states is None or self.states[place] is not None
+
+    def since(self, asked: Asked) -> States | None:
+        """Place → what may have been written last since somebody was asked."""
+        others = {place: seen for place, seen in asked.others.items() if place != asked.place}
+
+        def along(edge: Edge, state: int) -> int:
+            if edge.source in others and edge.signal and edge.signal not in FAILURES:
+                state = self._looked_at(state, others[edge.source])
+            return self._along(edge, state)
+
+        return spread(self.graph, {asked.place: self._looked_at(self._origin, asked.seen)}, along)
+
+    def _looked_at(self, state: int, keys: frozenset[str]) -> int:
+        for key in keys:
+            state = state & ~self._masks.get(key, 0) | self._bits.get((_SEEN, key), 0)
+        return state
+
+    # ---- links -------------------------------------------------------------------------------------------------
+
+    def links(self, reader: str, place: int, keys: frozenset[str], asked: Asked | None = None) -> Links:
+        """What the values of keys at a place come from; of those that somebody was `asked` about since then."""
+        begun = self.states
+        since = self.since(asked) if asked is not None else begun
+        if begun is None or since is None:
+            return self._everything
+        found: set[Link] = set()
+        waiting = [(reader, place, key, asked is not None) for key in sorted(keys)]
+        seen = set(waiting)
+
+        def ask(who: str, where: int, keys: frozenset[str], cut: bool) -> None:
+            for each in sorted((who, where, key, cut) for key in keys):
+                if each not in seen:
+                    seen.add(each)
+                    waiting.append(each)
+
+        while waiting:
+            who, where, key, cut = waiting.pop()
+            state = ((since if cut else begun)[where] or 0) & (self._masks.get(key, 0) | self._masks.get(_ANY, 0))
+            for number in _numbers(state):
+                source, name = self._definitions[number]
+                if source == _SEEN:
+                    found.add((who, key, SEEN))
+                    continue
+                if source == _BEFORE:
+                    found.add((who, key, BEFORE if cut else INPUT))
+                    if cut and asked is not None:
+                        ask(BEFORE, asked.place, frozenset({key}), False)
+                    continue
+                step = self.graph.places[source].step
+                made = f"step {step.id!r}"
+                found.add((who, key, made))
+                found.add((f"{made} {name}", MADE, self.producers.made(step, name)))
+                for inner, reads in self._made_of(source, name, key):
+                    ask(made, inner, reads, cut)
+            if state & (state - 1):
+                found |= self._chosen(who, where, key, ask, cut=cut)
+        return frozenset(found)
+
+    @cached_property
+    def _everything(self) -> Links:
+        """What stands for an answer where it is too tangled to tell: all that any step makes."""
+        return frozenset(
+            (f"step {step.id!r}", MADE, canonical([self.producers.sent(step), self.producers.decided(step)]))
+            for step in self.facts.view.steps
+        )
+
+    def _made_of(self, place: int, key: str, wanted: str) -> Iterator[tuple[int, frozenset[str]]]:
+        """Places and the keys read there, of which a step makes a key."""
+        step = self.graph.places[place].step
+        if key.startswith("_"):
+            return
+        if step.kind == "Functional":
+            yield place, self._read_by_node(self.graph.places[place], key)
+            return
+        if step.kind == "Agent":
+            # What a model gives a tool is looked at with the call, and what it is asked is told as that.
+            reads = keys_of(self.graph.places[place].reads) & self._told.get(step.id, frozenset())
+            yield place, frozenset() if key in self._arguments(step) else reads
+            for use in writing_tools(step, self.facts.view):
+                called = self.at.get((use.step.id, True))
+                if called is not None:
+                    yield called, keys_of(self.graph.places[called].reads)
+            return
+        yield place, keys_of(self.graph.places[place].reads)
+        for each in called_by(step, self.facts) if step.kind == "ForEach" else ():
+            called = self.at.get((each.id, True))
+            if called is not None:
+                yield called, keys_of(self.graph.places[called].reads)
+
+    def _arguments(self, step: StepView) -> frozenset[str]:
+        return frozenset({"args", *(name for use in tool_uses(step, self.facts.view) for name in use.names)})
+
+    def _read_by_node(self, place: Place, key: str) -> frozenset[str]:
+        runner = text(place.step.data.get("runner")) or ""
+        if runner == "set":
+            above = (*place.step.path, "values", key)
+            return keys_of(tuple(read for read in place.reads if read.place[: len(above)] == above))
+        reads = keys_of(place.reads)
+        if place.reads_all and runner not in BUILT_IN_NODES:
+            # Whatever it reads by name stands in its code.
+            reads |= {name for name in self._names if "\0" not in name and self.producers.mentions(runner, name)}
+        return reads
+
+    # ---- decisions that choose among origins -------------------------------------------------------------------
+
+    @cached_property
+    def _choices(self) -> dict[tuple[int, str], tuple[tuple[Place, str], ...]]:
+        return {}
+
+    def _chosen(self, who: str, place: int, key: str, ask: _Ask, *, cut: bool) -> set[Link]:
+        """The decisions that choose which of several origins a value has."""
+        found: set[Link] = set()
+        for decider, how in self._decisions(place, key):
+            said = f"decision {decider.step.id!r}"
+            found |= {(who, key, said), (f"{said} for {key}", MADE, how)}
+            if decider.step.kind == "Router":
+                found.add((said, MADE, self.producers.decided(decider.step)))
+                ask(said, decider.index, keys_of(decider.reads), cut)
+        return found
+
+    def _decisions(self, place: int, key: str) -> tuple[tuple[Place, str], ...]:
+        known = self._choices.get((place, key))
+        if known is None:
+            known = tuple(self._deciding(place, key)) if len(self._choices) < _MOST_DECISIONS else ()
+            self._choices[place, key] = known
+        return known
+
+    def _deciding(self, place: int, key: str) -> Iterator[tuple[Place, str]]:
+        through, bit = 1 << len(self._definitions), self.graph.keys.known(key)
+
+        def back(edge: Edge, ahead: int) -> int:
+            if not ahead & through:
+                return ahead
+            own = self._effect(edge)[1] & (self._masks.get(key, 0) | self._masks.get(_ANY, 0))
+            return (ahead & ~through if edge.sure != ALL and edge.sure & bit else ahead) | own
+
+        ahead = spread(self.graph, {place: through}, back, backwards=True)
+        if ahead is None:
+            return
+        for source, edges in enumerate(self.graph.edges):
+            ways: dict[str, int] = {}
+            for edge in edges:
+                beyond = ahead[edge.target]
+                if edge.signal and beyond is not None:
+                    ways[edge.signal] = back(edge, beyond)
+            if len(set(ways.values())) > 1:
+                said = {signal: sorted(self._called(mask & (through - 1))) for signal, mask in ways.items()}
+                yield self.graph.places[source], canonical(said)  # type: ignore[arg-type]  # names
+
+    def _called(self, mask: int) -> set[str]:
+        places = {self._definitions[number][0] for number in _numbers(mask)}
+        return {INPUT if place < 0 else self.graph.places[place].step.id for place in places}
+
+
+def keys_of(reads: tuple[KeyRead, ...]) -> frozenset[str]:
+    """The context keys of reads."""
+    return frozenset(read.key for read in reads)
+
+
+def _numbers(mask: int) -> Iterator[int]:
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
