@@ -75,6 +75,8 @@ QUESTION = """
 """
 MEAN = "<img src=x onerror=alert(1)>"
 """What must never become markup, wherever it comes from."""
+NO_CLOCK = "window.setInterval = () => 0"
+"""Leaves a page nothing but the event stream to learn of changes by."""
 
 
 def use(number: int) -> dict[str, int]:

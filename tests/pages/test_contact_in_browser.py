@@ -5,15 +5,13 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.pages.pages_support import desk, signed_in, start
+from tests.pages.pages_support import NO_CLOCK, desk, signed_in, start
 from tests.server.server_support import Serving, serving
 from tests.support.browser import inaccessible
 from tests.support.gates import opened, reached
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("browser")]
 
-NO_CLOCK = "window.setInterval = () => 0"
-"""Leaves a page nothing but the event stream to learn of changes by."""
 UNHEARD = "Nothing has been heard from the server since "
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.pages.pages_support import MEAN, signed_in, start
+from tests.pages.pages_support import MEAN, NO_CLOCK, signed_in, start
 from tests.server.server_support import Serving
 from tests.support.browser import inaccessible, person
 from tests.support.gates import opened, reached
@@ -14,8 +14,6 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group
 
 WIDE = {"width": 1280, "height": 800}
 NARROW = {"width": 360, "height": 720}
-NO_CLOCK = "window.setInterval = () => 0"
-"""Leaves a page nothing but the event stream to learn of changes by."""
 
 
 def pill(page: Page):
