@@ -8,7 +8,7 @@ from typing import Literal, cast, get_args
 
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError
-from tuvl.wording import duration_s
+from tuvl.wording import duration_s, positive
 
 DATABASE_SCHEMES = ("sqlite", "sqlite+aiosqlite", "postgres", "postgresql", "postgresql+asyncpg")
 """How the URL of a database begins."""
@@ -94,11 +94,8 @@ def _seconds(source: Mapping[str, str], name: str, default: float) -> float:
     text = source.get(name, "").strip()
     if not text:
         return default
-    try:
-        value = -1.0 if "_" in text else float(text)  # nobody means 10 by `1_0`
-    except ValueError:
-        value = -1.0
-    if not 0 < value < float("inf"):
+    value = positive(text)
+    if value is None:
         raise ConfigError(f"{name}={text!r} is not a positive number of seconds; unset it or set e.g. {name}=300")
     return value
 

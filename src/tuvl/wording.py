@@ -1,5 +1,6 @@
 """How durations, money and counts are worded for people, and how people word durations; imports none of ours."""
 
+import math
 import re
 
 _UNITS = {"m": 60, "h": 3600, "d": 86_400}
@@ -21,6 +22,15 @@ def duration_s(text: str) -> float | None:
     """Read `45m`, `12h` or `30d`; returns seconds, and `None` for anything else."""
     found = _LASTS.fullmatch(text)
     return None if found is None else float(int(found[1]) * _UNITS[found[2]])
+
+
+def positive(text: str) -> float | None:
+    """Read a number above 0 as people write it; `None` for what is none, as `1_0`, which Python takes for ten."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 < value < math.inf and "_" not in text else None
 
 
 def cost(usd: float | None) -> str:

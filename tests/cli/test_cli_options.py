@@ -78,6 +78,7 @@ def test_every_option_reaches_its_place() -> None:
         ([], "name a workflow"),
         (["f", "--events", "json"], r"--events does not take 'json'; did you mean 'jsonl'\?"),
         (["f", "--events", "loud"], "--events does not take 'loud'; it takes pretty, jsonl, none"),
+        (["f", "--timeout", "1_0"], "--timeout takes a positive number of seconds, not '1_0'"),
         (["f", "--timeout", "soon"], "--timeout takes a positive number of seconds, not 'soon'"),
         (["f", "--timeout", "0"], "--timeout takes a positive number"),
         (["f", "--timeout", "-1"], "--timeout takes a positive number"),

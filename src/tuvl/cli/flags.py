@@ -4,13 +4,13 @@ Only the names stand here; what they mean stands in the Typer app, which renders
 two together.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.suggest import did_you_mean
+from tuvl.wording import positive
 
 HELP = frozenset({"--help", "-h"})
 
@@ -107,10 +107,7 @@ def limit_of(option: str, word: str | None) -> float | None:
     """Read the value of an option that sets a limit; raises `UsageError` for anything but a number above 0."""
     if word is None:
         return None
-    try:
-        value = float(word)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
+    value = positive(word)
+    if value is None:
         raise UsageError(f"{option} takes a number above 0, not {word!r}")
     return value

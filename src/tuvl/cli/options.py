@@ -1,6 +1,5 @@
 """The words of `tuvl run`, checked one by one."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -9,6 +8,7 @@ from tuvl.cli.flags import Flags, Words
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.suggest import did_you_mean
+from tuvl.wording import positive
 
 EventsMode = Literal["pretty", "jsonl", "none"]
 PlanFormat = Literal["text", "json"]
@@ -115,11 +115,8 @@ def _choice(option: str, value: str, allowed: tuple[str, ...]) -> str:
 def _seconds(option: str, text: str | None) -> float | None:
     if text is None:
         return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
+    value = positive(text)
+    if value is None:
         raise UsageError(f"{option} takes a positive number of seconds, not {text!r}")
     return value
 
