@@ -5,7 +5,7 @@ Unlike a sink it may not fail: what it raises ends the run, and the run waits fo
 
 import hashlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol
 
@@ -15,6 +15,9 @@ from tuvl.errors import EngineError
 from tuvl.values import JsonObject, JsonValue, canonical, storable
 
 Work = Callable[[], Awaitable[JsonValue]]
+
+WHOLE = "end"
+"""Name of the entry of a part as a whole; what it has spent holds all that was spent in the part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +125,10 @@ class Journal(Protocol):
         """Return what is recorded under a name; `None` when nothing is."""
         ...
 
+    def ahead(self) -> Sequence[JsonObject]:
+        """Return what entries of this part have spent that are on record and not come to again yet."""
+        ...
+
     def keep_state(self, name: str, value: JsonValue) -> None:
         """Have the next row hold the state of something outside of the record; it is found again by its name."""
         ...
@@ -215,6 +222,10 @@ class NoJournal:
     def known(self, name: str) -> None:
         """Know nothing."""
         return
+
+    def ahead(self) -> Sequence[JsonObject]:
+        """Return nothing: nothing is on record."""
+        return ()
 
     def keep_state(self, name: str, value: JsonValue) -> None:
         """Keep nothing."""

@@ -11,7 +11,7 @@ from tuvl.agent.exits import Exit
 from tuvl.agent.gates import OpenGates
 from tuvl.agent.history import Preparation
 from tuvl.agent.ledger import Ledger
-from tuvl.agent.limits import Bounds
+from tuvl.agent.limits import Bounds, Budget
 from tuvl.agent.loop import AgentStepRunner
 from tuvl.agent.offer import Offer
 from tuvl.agent.outcome import OutcomeContract
@@ -137,10 +137,9 @@ class Loop:
         preparation = preparation or Preparation()
         run_bounds = Bounds(
             AgentLimits(**bounds),
-            limits or RunLimits(),
             meter=Meter(parent=self.meter),
-            run_meter=self.meter,
             clock=clock,
+            around=(Budget.of_run(limits or RunLimits(), self.meter),),
         )
         ledger = Ledger(transcript=self.transcript, audit=audit, conversation=conversation)
         contract = OutcomeContract(

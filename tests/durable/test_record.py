@@ -13,6 +13,7 @@ from tuvl.durable.record import Answer, DurableJournal, intent_of
 from tuvl.durable.rows import row_of
 from tuvl.errors import EngineError
 from tuvl.journal import Effect, Settlement, Suspended, Wait
+from tuvl.llm.meter import Meter
 
 
 class Rows:
@@ -196,11 +197,11 @@ async def test_what_is_cancelled_when_its_work_is_done_is_recorded_all_the_same(
 
 async def test_what_a_run_was_told_is_told_at_the_same_turn_when_it_goes_on():
     rows, control = Rows(), RunControl()
-    steers = RecordedSteers(control, DurableJournal(rows, {}), model="turn.m")
+    steers = RecordedSteers(control, DurableJournal(rows, {}), model="turn.m", meter=Meter())
     assert await steers.between_turns() == []
     control.steer("hurry")
     assert await steers.between_turns() == ["hurry"]
-    again = RecordedSteers(RunControl(), DurableJournal(rows, dict(rows.kept)), model="turn.m")
+    again = RecordedSteers(RunControl(), DurableJournal(rows, dict(rows.kept)), model="turn.m", meter=Meter())
     assert [await again.between_turns() for _ in range(3)] == [[], ["hurry"], []]
 
 
@@ -210,7 +211,7 @@ async def test_what_a_run_is_told_while_it_goes_on_waits_for_a_turn_that_is_new(
     await before.record(before.numbered("turn.m"), lambda: value(1))
     control, journal = RunControl(), DurableJournal(rows, dict(rows.kept))
     control.steer("hurry")
-    steers = RecordedSteers(control, journal, model="turn.m")
+    steers = RecordedSteers(control, journal, model="turn.m", meter=Meter())
     assert await steers.between_turns() == []
     await journal.record(journal.numbered("turn.m"), lambda: value(2))
     assert await steers.between_turns() == ["hurry"]

@@ -6,19 +6,22 @@ whole run count as budgets of every agent in it.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import cast
 
 from tuvl.agent.exits import BudgetExceeded
 from tuvl.agent.ports import ToolReservation
 from tuvl.clock import Clock
 from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
+from tuvl.journal import NO_JOURNAL, Journal
 from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
 from tuvl.plan.model import AgentLimits, RunLimits
 from tuvl.tools.result import Observation
 from tuvl.tools.toolbox import RequestedCall
+from tuvl.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,21 +33,36 @@ class Budget:
     """
 
     meter: Meter
+    ahead: Callable[[], Sequence[JsonObject]] = tuple
+    """What a run that goes on has on record and has not counted yet: it was spent all the same."""
     max_tokens: int | None = None
     max_cost_usd: float | None = None
     tokens_field: str = "limits.max_tokens"
     cost_field: str = "limits.max_cost_usd"
 
     @classmethod
-    def of_run(cls, limits: RunLimits, meter: Meter) -> "Budget":
-        """Return the budget of a whole run."""
+    def of_run(cls, limits: RunLimits, meter: Meter, journal: Journal = NO_JOURNAL) -> "Budget":
+        """Return the budget of a whole run, which is on record in `journal`."""
         return cls(
             meter=meter,
+            ahead=journal.ahead,
             max_tokens=limits.max_tokens,
             max_cost_usd=limits.max_cost_usd,
             tokens_field=limits.max_tokens_field,
             cost_field=limits.max_cost_field,
         )
+
+    def check_tokens(self) -> None:
+        """Raise `BudgetExceeded` when no tokens are left."""
+        if self.max_tokens is not None:
+            used = self.meter.total_tokens + sum(cast(int, spent["total_tokens"]) for spent in self.ahead())
+            _check(self.tokens_field, self.max_tokens, used)
+
+    def check_cost(self) -> None:
+        """Raise `BudgetExceeded` when no dollars are left."""
+        if self.max_cost_usd is not None:
+            used = self.meter.priced_cost_usd + sum(cast(float, spent["priced_cost_usd"]) for spent in self.ahead())
+            _check(self.cost_field, self.max_cost_usd, used)
 
 
 class Bounds:
@@ -53,25 +71,31 @@ class Bounds:
     def __init__(
         self,
         limits: AgentLimits,
-        run_limits: RunLimits,
         *,
         meter: Meter,
-        run_meter: Meter,
         clock: Clock,
-        outer: Sequence[Budget] = (),
+        around: Sequence[Budget],
+        journal: Journal = NO_JOURNAL,
+        on_record: Callable[[], bool] = lambda: False,
         reservation: ToolReservation | None = None,
     ) -> None:
+        """Wire it; `around` are the budgets of the run, innermost first; `journal` is the agent's part of its record.
+
+        `on_record` tells whether the next call of the agent's model is on record: what was permitted is not refused.
+        """
         self._reservation = reservation
+        self._on_record = on_record
         self.limits = limits
         self.meter = meter
         own = Budget(
             meter=meter,
+            ahead=journal.ahead,
             max_tokens=limits.token_budget,
             max_cost_usd=limits.cost_budget_usd,
             tokens_field="token_budget",
             cost_field="cost_budget_usd",
         )
-        self.budgets: tuple[Budget, ...] = (own, Budget.of_run(run_limits, run_meter), *outer)
+        self.budgets: tuple[Budget, ...] = (own, *around)
         """The agent's own budget, its run's, and those that the run was started within."""
         self._clock = clock
         self._started = clock.monotonic()
@@ -90,11 +114,13 @@ class Bounds:
             )
 
     def check_turn_start(self) -> None:
-        """Test every budget before a model call; raises `BudgetExceeded`."""
+        """Test every budget before a model call that is not on record; raises `BudgetExceeded`."""
+        if self._on_record():
+            return
         for budget in self.budgets:
-            _check(budget.tokens_field, budget.max_tokens, budget.meter.total_tokens)
+            budget.check_tokens()
         for budget in self.budgets:
-            _check(budget.cost_field, budget.max_cost_usd, budget.meter.priced_cost_usd)
+            budget.check_cost()
         _check("max_wall_clock_s", self.limits.max_wall_clock_s, self._clock.monotonic() - self._started)
 
     def check_after_call(self) -> None:

@@ -1,5 +1,6 @@
 """A model and a ledger's sinks in the durable record of a run: what was recorded is neither asked nor written again."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, cast, runtime_checkable
 
@@ -11,7 +12,9 @@ from tuvl.dataclass import dataclass
 from tuvl.errors import ModelError
 from tuvl.journal import Journal, RunJournal
 from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest
+from tuvl.llm.meter import Meter, metered
 from tuvl.llm.reply_json import error_of, error_to_json, reply_of, reply_to_json
+from tuvl.llm.spent import NOTHING, spend, spent_on, with_reply
 from tuvl.values import JsonObject, JsonValue
 
 
@@ -29,9 +32,14 @@ class RecordedModel(ModelAround):
     """The model behind it, where that remembers how far it is."""
     steers: RecordedSteers | None = None
     """What may interrupt the call."""
+    meter: Meter | None = None
+    """Where attempts that gave no reply are counted, by what is around the call; `None` where they are entries too."""
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Give the recorded reply, or make the call; a failure is recorded and raised as one."""
+        """Give the recorded reply, or make the call; a failure is recorded and raised as one.
+
+        The caller counts the reply; the attempts before it are counted here when the entry is taken from the record.
+        """
         # A digest of its own for each call: a history that was shortened is no longer the one that was read.
         asked = RequestDigest().of(request)
         part = self.part if self.steers is None else self.steers.part_of(self.part)
@@ -39,19 +47,43 @@ class RecordedModel(ModelAround):
         if self.steers is not None:
             self.steers.check_call(name)
 
+        made = False
+
         async def call() -> JsonValue:
-            try:
-                return {"reply": reply_to_json(await self.inner.complete(request))}
-            except ModelError as error:
-                return {"error": error_to_json(error)}
-            finally:
-                if self.stateful is not None:
-                    self.journal.keep_state(state_name(self.stateful), self.stateful.state)
+            nonlocal made
+            outcome = await self._made(request)
+            made = True
+            return outcome
 
         kept = cast(JsonObject, await self.journal.record(name, call, asked=asked))
+        if not made and self.meter is not None and "lost" in kept:
+            spend(self.meter, cast(JsonObject, kept["lost"]))
         if "error" in kept:
             raise error_of(cast(JsonObject, kept["error"]))
         return reply_of(cast(JsonObject, kept["reply"]))
+
+    async def _made(self, request: ModelRequest) -> JsonObject:
+        """Make the call; returns how it went, what was lost on the way, and what it spent in all."""
+        outcome: JsonObject = {}
+        with metered() as used:
+            try:
+                reply = await self.inner.complete(request)
+                outcome["reply"] = reply_to_json(reply)
+            except ModelError as error:
+                reply = None
+                outcome["error"] = error_to_json(error)
+            except asyncio.CancelledError:
+                if self.steers is not None:
+                    self.steers.call_was_lost(spent_on(used))
+                raise
+            finally:
+                if self.stateful is not None:
+                    self.journal.keep_state(state_name(self.stateful), self.stateful.state)
+        if self.meter is None:
+            return outcome
+        if (lost := spent_on(used)) != NOTHING:
+            outcome["lost"] = lost
+        return outcome | {"spent": lost if reply is None else with_reply(lost, request, reply, self.price)}
 
 
 def recorded_model(
@@ -62,13 +94,23 @@ def recorded_model(
     raw: ChatModel,
     by_content: bool = False,
     steers: RecordedSteers | None = None,
+    meter: Meter | None = None,
 ) -> ChatModel:
-    """Put a model on record, where there is one; `raw` is the model itself, without what is done around its calls."""
+    """Put a model on record, where there is one; `raw` is the model itself, without what is done around its calls.
+
+    `meter` is the one on which that counts the attempts that gave no reply.
+    """
     if not journal.keeps:
         return model
     stateful = raw if isinstance(raw, Stateful) else None
     return RecordedModel(
-        inner=model, journal=journal, part=part, by_content=by_content, stateful=stateful, steers=steers
+        inner=model,
+        journal=journal,
+        part=part,
+        by_content=by_content,
+        stateful=stateful,
+        steers=steers,
+        meter=meter,
     )
 
 

@@ -5,7 +5,9 @@ from typing import cast
 
 from tuvl.control import RunControl, Steered
 from tuvl.journal import Journal
-from tuvl.values import JsonValue
+from tuvl.llm.meter import Meter
+from tuvl.llm.spent import NOTHING, spend
+from tuvl.values import JsonObject, JsonValue
 
 
 class RecordedSteers:
@@ -15,11 +17,16 @@ class RecordedSteers:
     what was on record of it by then is taken up, and nothing further is asked.
     """
 
-    def __init__(self, control: RunControl, journal: Journal, *, model: str) -> None:
-        """Wire it; `model` is the part of the record that holds the calls of the agent's own model."""
+    def __init__(self, control: RunControl, journal: Journal, *, model: str, meter: Meter) -> None:
+        """Wire it; `model` is the part of the record that holds the calls of the agent's own model.
+
+        `meter` is where calls that were interrupted count.
+        """
         self._control = control
         self._journal = journal
         self._model = model
+        self._meter = meter
+        self._lost: JsonObject = NOTHING
         self._interruptions = 0
         self._attempt: str | None = None
 
@@ -33,7 +40,9 @@ class RecordedSteers:
         if told and self.call_is_known:
             self._later(told)  # this turn went on without it; what is new waits for a turn that is
             return []
-        return await self._recorded(name, told)
+        if told:
+            await self._recorded(name, list[JsonValue](told))
+        return told
 
     def next_attempt(self) -> None:
         """Hear that the model is about to be asked for a turn, for the first time or after an interruption."""
@@ -58,6 +67,10 @@ class RecordedSteers:
         if self.interrupts_again and self._journal.known(name) is None:
             raise Steered
 
+    def call_was_lost(self, spent: JsonObject) -> None:
+        """Hear what a call has spent that was cut off, and is no entry of its own."""
+        self._lost = spent
+
     async def interrupted(self) -> list[str]:
         """Return what has interrupted a call, which is on record from now on; raises `Aborted`."""
         name = self._attempt
@@ -66,18 +79,23 @@ class RecordedSteers:
         kept = self._journal.known(name)
         told = await self._control.checkpoint()
         self._interruptions += 1
-        return await self._recorded(name, told) if kept is None else self._again(kept, told)
+        lost, self._lost = self._lost, NOTHING
+        if kept is None:
+            steers = list[JsonValue](told)
+            await self._recorded(name, steers if lost == NOTHING else {"steers": steers, "lost": lost})
+            return told
+        if isinstance(kept, dict):
+            spend(self._meter, cast(JsonObject, kept["lost"]))
+        return self._again(kept, told)
 
-    async def _recorded(self, name: str, told: list[str]) -> list[str]:
-        async def said() -> JsonValue:
-            return list[JsonValue](told)
+    async def _recorded(self, name: str, read: JsonValue) -> None:
+        async def known() -> JsonValue:
+            return read
 
-        if told:
-            await self._journal.record(name, said)
-        return told
+        await self._journal.record(name, known)
 
     def _again(self, kept: JsonValue, told: Sequence[str]) -> list[str]:
-        again = [str(steer) for steer in cast(list[JsonValue], kept)]
+        again = steers_of(kept)
         # A supervisor says it again in a run that goes on; what is new waits for a turn that is.
         left = list(told)
         for steer in again:
@@ -91,6 +109,12 @@ class RecordedSteers:
             self._control.steer(steer)
 
 
-def recorded_steers(control: RunControl, journal: Journal, *, model: str) -> RecordedSteers | None:
+def steers_of(read: JsonValue) -> list[str]:
+    """Return what an entry says was read; one of an interruption may also say what the call had spent by then."""
+    steers = read["steers"] if isinstance(read, dict) else read
+    return [str(steer) for steer in cast(list[JsonValue], steers)]
+
+
+def recorded_steers(control: RunControl, journal: Journal, *, model: str, meter: Meter) -> RecordedSteers | None:
     """Return what an agent is told by the record of its run; `None` without one."""
-    return RecordedSteers(control, journal, model=model) if journal.keeps else None
+    return RecordedSteers(control, journal, model=model, meter=meter) if journal.keeps else None

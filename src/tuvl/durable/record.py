@@ -4,13 +4,14 @@ import asyncio
 import contextvars
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from typing import Literal, Protocol, cast
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.dataclass import dataclass
+from tuvl.durable.ahead import Ahead
 from tuvl.durable.rows import checked, row_of
 from tuvl.durable.told import TOLD, EndOfRecord, Hold, Tell, pending
 from tuvl.errors import EngineError
@@ -73,6 +74,7 @@ class _State:
     clock: RunClock
     answers: dict[str, Answer]
     end: EndOfRecord
+    ahead: Ahead
     context: contextvars.Context
     """That of the run: rows that others write for it are written there."""
     written: set[str] = field(default_factory=set)
@@ -101,7 +103,13 @@ class DurableJournal:
         by_name = {answer.wait: answer for answer in answers}
         kept = checked(found)
         self._state = _State(
-            rows, kept, RunClock(clock or SystemClock()), by_name, EndOfRecord(kept), contextvars.copy_context()
+            rows,
+            kept,
+            RunClock(clock or SystemClock()),
+            by_name,
+            EndOfRecord(kept),
+            Ahead(kept),
+            contextvars.copy_context(),
         )
         self._again = again
         self._prefix = ""
@@ -140,6 +148,11 @@ class DurableJournal:
         if not rows:
             return None
         return _own(cast(JsonObject, max(rows, key=lambda row: cast(float, row["t"]))["states"])[name])
+
+    def ahead(self) -> Sequence[JsonObject]:
+        """Return what entries of this part have spent that are not come to again yet."""
+        # Where nothing is done, nothing comes before its turn either.
+        return () if self.rehearses else self._state.ahead.within(self._prefix)
 
     def keep_state(self, name: str, value: JsonValue) -> None:
         """Have the next row hold a state."""
@@ -203,6 +216,7 @@ class DurableJournal:
         row = self._state.found.get(full)
         if row is not None:
             self.clock.catch_up(cast(float, row["t"]))
+            self._state.ahead.passed(full)
             return _own(row["value"])
         stopped = await self._state.end.passed(full)
         return await self._anew(full, work, effect, asked, stopped=stopped)
@@ -275,6 +289,7 @@ class DurableJournal:
         if name in self._state.written:
             raise RuntimeError(f"two pieces of work are recorded as {name!r}")
         self._state.written.add(name)
+        self._state.ahead.passed(name)
         states, self._state.states = self._state.states, {}
         row = row_of(value, self.clock.monotonic(), asked=asked, states=states)
         writing = asyncio.ensure_future(self._state.rows.put(name, row))

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, cast
 
-from tuvl.values import JsonObject, JsonValue
+from tuvl.agent.steering import steers_of
+from tuvl.values import JsonObject
 
 TOLD = "told."
 """How the names of such entries begin."""
@@ -90,5 +91,5 @@ def _read(found: Mapping[str, JsonObject]) -> list[str]:
     texts: list[str] = []
     for name, row in found.items():
         if name.rpartition("/")[2].partition("#")[0] in _TAKEN:
-            texts.extend(str(text) for text in cast(list[JsonValue], row["value"]))
+            texts.extend(steers_of(row["value"]))
     return texts

@@ -1,7 +1,7 @@
 """What a run leaves behind while it goes: the steps that ended, the last failure, the trace, the output."""
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import assert_never
 
 from tuvl.dataclass import dataclass
@@ -11,7 +11,7 @@ from tuvl.engine.result import RunError, RunResult, Status, StepRun, Usage
 from tuvl.errors import EngineError
 from tuvl.llm.meter import Meter
 from tuvl.plan.model import AgentPlan, ExecutionPlan, StepPlan
-from tuvl.steps.base import StepResult
+from tuvl.steps.base import StepResult, StepScope
 from tuvl.values import JsonObject, JsonValue, dig
 
 ESTIMATED = "a model did not report its usage, so a bound on tokens or cost was held against an estimate"
@@ -135,3 +135,11 @@ def _counts_tokens(plan: ExecutionPlan) -> bool:
     bounds = [plan.limits.max_tokens, plan.limits.max_cost_usd]
     bounds += [bound for limits in agents for bound in (limits.token_budget, limits.cost_budget_usd)]
     return any(bound is not None for bound in bounds)
+
+
+def with_turns(scope: StepScope, result: StepResult) -> StepResult:
+    """Return the result of an agent with its turns, which one that was cut off could not tell."""
+    if result.iteration_count is not None or not isinstance(scope.step.action, AgentPlan):
+        return result
+    turns = (entry["iteration"] for entry in scope.trace if entry.get("step") == scope.place)
+    return replace(result, iteration_count=max((turn for turn in turns if isinstance(turn, int)), default=0))

@@ -19,7 +19,7 @@ from tuvl.engine.hooking import run_stopped
 from tuvl.engine.journal import SpineJournal
 from tuvl.engine.masking import StreamMask
 from tuvl.engine.nested import nested_context, nested_result
-from tuvl.engine.record import RunRecord
+from tuvl.engine.record import RunRecord, with_turns
 from tuvl.engine.result import RunResult, Status
 from tuvl.engine.spans import run_span, tell_run_end
 from tuvl.engine.step_count import StepCount
@@ -42,11 +42,12 @@ from tuvl.llm.messages import ChatModel
 from tuvl.llm.meter import Meter
 from tuvl.mcp.pool import McpPool
 from tuvl.metrics import Counters
-from tuvl.plan.model import AgentPlan, ExecutionPlan, ModelPlan, StepPlan
+from tuvl.plan.model import ExecutionPlan, ModelPlan, StepPlan
 from tuvl.principal import Principal
 from tuvl.settings import Settings
 from tuvl.spec.signals import ERROR, Reserved
 from tuvl.steps.base import Oversight, RunServices, StandIn, StepFailure, StepResult, StepScope
+from tuvl.steps.recorded import spend_ahead
 from tuvl.tools.approval import Approvals, StandingAnswer
 from tuvl.tracing import current_ids
 from tuvl.values import JsonObject, number_text
@@ -123,7 +124,6 @@ class _Around:
 
     scope: StepScope
     record: RunRecord
-    steps: StepCount
 
 
 class _Run:
@@ -148,7 +148,7 @@ class _Run:
         self._meter = Meter(parent=around.scope.services.meter if around else None)
         self._record = RunRecord(trace=[] if trace else None, outer=around.record if around else None)
         self._spine = SpineJournal(ports.journal, context)
-        self._steps = StepCount(plan.limits.max_steps, around.steps if around else None)
+        self._steps = StepCount(plan.limits.max_steps, around.scope.services.take_steps if around else None)
         self._hooks = self._make_hooks()
         self._dispatcher = Dispatcher(context, ports.transactions, self._hooks, ports.secure)
         self._in_flight: _InFlight | None = None
@@ -190,7 +190,7 @@ class _Run:
             journal=ports.journal,
             sub_run=self._run_inside,
             take_steps=self._steps.take,
-            budgets=(Budget.of_run(self._plan.limits, self._meter), *(outer.budgets if outer else ())),
+            budgets=(Budget.of_run(self._plan.limits, self._meter, ports.journal), *(outer.budgets if outer else ())),
             current_values=lambda: self._context.values,
             path=f"{around.scope.place}/" if around else "",
             hooks=self._hooks,
@@ -215,7 +215,7 @@ class _Run:
         # The control is that of the step: the cleanup after an abort has one of its own.
         inner = scope.services
         ports = replace(self._ports, control=inner.control, journal=inner.journal, approvals=inner.approvals)
-        around = _Around(scope=scope, record=self._record, steps=self._steps)
+        around = _Around(scope=scope, record=self._record)
         child = _Run(plan, context, ports, self._run_id, around=around)
         before = self._steps.refused
         result = await child.execute(plan.limits.timeout_s)
@@ -254,6 +254,8 @@ class _Run:
                 steps = self._record.steps
                 signal = steps[-1].signal if steps else None
                 self._emit(None, RunFinished(status=status, signal=signal, duration_ms=duration_ms))
+        if self._around is None:
+            spend_ahead(self._meter, self._ports.journal)
         return self._record.result(
             self._plan, self._context, self._meter, run_id=self._run_id, status=status, duration_ms=duration_ms
         )
@@ -350,7 +352,7 @@ class _Run:
         self._context.set_engine_keys(result.engine_keys)
         if result.failure is not None:
             self._context.set_failure(step.id, result.failure)
-        self._record.step_ended(step, _counted(flight.scope, result), duration_ms)
+        self._record.step_ended(step, with_turns(flight.scope, result), duration_ms)
         if self._listened:
             ended = StepFinished(kind=step.kind, signal=result.signal, duration_ms=duration_ms)
             flight.scope.services.emit(flight.scope.place, ended)
@@ -393,11 +395,3 @@ class _Run:
 
     def _elapsed_ms(self, started: float) -> float:
         return (self._clock.monotonic() - started) * 1000
-
-
-def _counted(scope: StepScope, result: StepResult) -> StepResult:
-    """Return the result of an agent with its turns, which one that was cut off could not tell."""
-    if result.iteration_count is not None or not isinstance(scope.step.action, AgentPlan):
-        return result
-    turns = (entry["iteration"] for entry in scope.trace if entry.get("step") == scope.place)
-    return replace(result, iteration_count=max((turn for turn in turns if isinstance(turn, int)), default=0))

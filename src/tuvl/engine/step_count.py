@@ -1,12 +1,15 @@
 """How many steps a run may still take: its own bound, and those of the runs around it."""
 
+from collections.abc import Callable
+
 from tuvl.errors import EngineError
 
 
 class StepCount:
     """Counts the steps of one run, and of those inside it."""
 
-    def __init__(self, bound: int, outer: "StepCount | None" = None) -> None:
+    def __init__(self, bound: int, outer: Callable[[str, int], None] | None = None) -> None:
+        """`outer` takes the steps in the run around this one, and refuses those that it has not left."""
         self._bound = bound
         self._outer = outer
         self._taken = 0
@@ -22,7 +25,7 @@ class StepCount:
             self.refused = self._too_many(step_id, times)
             raise self.refused
         if self._outer is not None:
-            self._outer.take(step_id, times)
+            self._outer(step_id, times)
         self._taken += times
 
     def _too_many(self, step_id: str, times: int) -> EngineError:

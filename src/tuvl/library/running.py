@@ -35,7 +35,7 @@ from tuvl.library.tool import ToolContext
 from tuvl.library.values import with_heartbeat
 from tuvl.llm.messages import ChatModel, Message
 from tuvl.llm.meter import Meter
-from tuvl.plan.model import OutcomePlan, RunLimits
+from tuvl.plan.model import OutcomePlan
 from tuvl.principal import Principal
 from tuvl.tools.approval import StandingAnswer
 from tuvl.tools.clearance import Clearance
@@ -67,10 +67,9 @@ class AgentRun:
         quota = defined.tool_reservation
         bounds = Bounds(
             defined.limits,
-            RunLimits(),
             meter=meter,
-            run_meter=meter,
             clock=defined.clock,
+            around=(),
             reservation=None if quota is None else GuestToolReservation(quota),
         )
         async with opened(defined.model) as model:

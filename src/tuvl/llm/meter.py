@@ -1,5 +1,8 @@
 """What a run has used, in calls, tokens and dollars; one meter for the run, one below it for each agent."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import field, replace
 
 from tuvl.dataclass import dataclass
@@ -42,12 +45,19 @@ class Meter:
         """US dollars spent, `None` when unknown; 0 before the first call."""
         return None if self.unpriced_calls else self.priced_cost_usd
 
+    @property
+    def all(self) -> "Iterator[Meter]":
+        """What counts together: this meter, those above it, and those of the pieces of work that go on just now."""
+        for first in (self, _piece.get()):
+            meter = first
+            while meter is not None:
+                yield meter
+                meter = meter.parent
+
     def count_tool_call(self) -> None:
         """Count one tool call that a model asked for."""
-        meter: Meter | None = self
-        while meter is not None:
+        for meter in self.all:
             meter.tool_calls += 1
-            meter = meter.parent
 
     def count_reply(self, request: ModelRequest, reply: ModelReply, price: Price | None) -> Usage:
         """Count one model call, once, and return what was counted."""
@@ -56,8 +66,7 @@ class Meter:
     def _count(self, usage: Usage, price: Price | None) -> Usage:
         if usage.cost_usd is None and price is not None:
             usage = replace(usage, cost_usd=price.cost(usage))
-        meter: Meter | None = self
-        while meter is not None:
+        for meter in self.all:
             meter.llm_calls += 1
             meter.input_tokens += usage.input_tokens
             meter.output_tokens += usage.output_tokens
@@ -67,7 +76,6 @@ class Meter:
                 meter.unpriced_calls += 1
             else:
                 meter.priced_cost_usd += usage.cost_usd
-            meter = meter.parent
         return usage
 
     def count_lost(self, request: ModelRequest, price: Price | None, *, heard: int = 0) -> Usage:
@@ -106,6 +114,34 @@ class Meter:
         self._weighed = _Weighed(count=len(messages), tokens=tokens, last=messages[-1] if messages else None)
         offered = sum(len(str(tool.parameters)) + len(tool.description) for tool in request.tools)
         return tokens + offered // CHARACTERS_PER_TOKEN
+
+
+_piece: ContextVar[Meter | None] = ContextVar("tuvl_metered_piece", default=None)
+"""The meter of the piece of work that goes on; that of the piece around it is its parent."""
+
+
+@contextmanager
+def metered() -> Iterator[Meter]:
+    """Meter a piece of work by itself: all that the block counts, on whatever meter, and what is begun in it counts.
+
+    Pieces that go on at the same time have a meter each; what one inside another counts, both count.
+    """
+    piece = Meter(parent=_piece.get())
+    token = _piece.set(piece)
+    try:
+        yield piece
+    finally:
+        _piece.reset(token)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Keep what the block counts to the meters that it counts on."""
+    token = _piece.set(None)
+    try:
+        yield
+    finally:
+        _piece.reset(token)
 
 
 def sane_usage(usage: Usage | None) -> Usage | None:

@@ -50,6 +50,7 @@ def error_to_json(error: ModelError) -> JsonObject:
         "status": error.status,
         "retry_after_s": error.retry_after_s,
         "detail": error.detail,
+        "sent": error.sent,
     }
 
 
@@ -62,6 +63,7 @@ def error_of(kept: JsonObject) -> ModelError:
         status=cast(int | None, kept["status"]),
         retry_after_s=cast(float | None, kept["retry_after_s"]),
         detail=cast(JsonObject, kept["detail"]),
+        sent=bool(kept.get("sent", True)),
     )
 
 

@@ -1,29 +1,33 @@
-"""What a part of a run has used, as JSON: written when the part ends, counted again when it is taken from a record."""
+"""What a piece of work has used, as JSON: written when it ends, counted again when it is taken from a record."""
 
 from typing import cast
 
-from tuvl.llm.meter import Meter
+from tuvl.llm.messages import ModelReply, ModelRequest, Price
+from tuvl.llm.meter import Meter, uncounted
 from tuvl.values import JsonObject
 
 
-class Spending:
-    """Notes where a meter stands, and tells what was spent since."""
+def spent_on(meter: Meter) -> JsonObject:
+    """Return all that a meter has counted."""
+    return {
+        "llm_calls": meter.llm_calls,
+        "tool_calls": meter.tool_calls,
+        "input_tokens": meter.input_tokens,
+        "output_tokens": meter.output_tokens,
+        "total_tokens": meter.total_tokens,
+        "unpriced_calls": meter.unpriced_calls,
+        "priced_cost_usd": meter.priced_cost_usd,
+        "estimated": meter.estimated,
+    }
 
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
-        self._before = _counts(meter)
-        self._cost = meter.priced_cost_usd
 
-    def so_far(self) -> JsonObject:
-        """Return what was spent since the beginning."""
-        spent: JsonObject = {name: value - self._before[name] for name, value in _counts(self._meter).items()}
-        return spent | {"priced_cost_usd": self._meter.priced_cost_usd - self._cost, "estimated": self._meter.estimated}
+NOTHING = spent_on(Meter())
+"""What work has used that was not done."""
 
 
 def spend(meter: Meter, spent: JsonObject) -> None:
-    """Count what was spent, on a meter and those above it."""
-    at: Meter | None = meter
-    while at is not None:
+    """Count what was spent, on a meter and all that count with it."""
+    for at in meter.all:
         at.llm_calls += cast(int, spent["llm_calls"])
         at.tool_calls += cast(int, spent["tool_calls"])
         at.input_tokens += cast(int, spent["input_tokens"])
@@ -32,15 +36,12 @@ def spend(meter: Meter, spent: JsonObject) -> None:
         at.unpriced_calls += cast(int, spent["unpriced_calls"])
         at.priced_cost_usd += cast(float, spent["priced_cost_usd"])
         at.estimated |= bool(spent["estimated"])
-        at = at.parent
 
 
-def _counts(meter: Meter) -> dict[str, int]:
-    return {
-        "llm_calls": meter.llm_calls,
-        "tool_calls": meter.tool_calls,
-        "input_tokens": meter.input_tokens,
-        "output_tokens": meter.output_tokens,
-        "total_tokens": meter.total_tokens,
-        "unpriced_calls": meter.unpriced_calls,
-    }
+def with_reply(spent: JsonObject, request: ModelRequest, reply: ModelReply, price: Price | None) -> JsonObject:
+    """Return what was spent together with one call that was answered, which nobody counts hereby."""
+    alone = Meter()
+    with uncounted():
+        spend(alone, spent)
+        alone.count_reply(request, reply, price)
+    return spent_on(alone)

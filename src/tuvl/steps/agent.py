@@ -12,7 +12,7 @@ from tuvl.agent.steering import recorded_steers
 from tuvl.agent.transcript import Transcript
 from tuvl.plan.model import AgentPlan
 from tuvl.steps.agent_gates import gates_of, masks_of
-from tuvl.steps.agent_parts import AgentParts
+from tuvl.steps.agent_parts import AgentParts, model_part
 from tuvl.steps.agent_records import ledger_of
 from tuvl.steps.agent_tools import bounds_of, emitter_of, toolbox_of
 from tuvl.steps.base import StepFailure, StepResult, StepScope
@@ -39,10 +39,10 @@ async def run_agent(scope: StepScope) -> StepResult:
 
 async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> tuple[int, Exit]:
     services, emit = scope.services, emitter_of(scope)
-    bounds = bounds_of(agent, services)
+    bounds = bounds_of(agent, services, on_record=lambda: steers is not None and steers.call_is_known)
     ledger = ledger_of(agent, scope, transcript)
     gates = gates_of(agent, scope, bounds, ledger)
-    steers = recorded_steers(services.control, services.journal, model=f"turn.{agent.model.name}")
+    steers = recorded_steers(services.control, services.journal, model=model_part(agent.model), meter=bounds.meter)
     parts = AgentParts(agent=agent, scope=scope, bounds=bounds, emit=emit, turn=lambda: runner.turn, steers=steers)
     overseer = None if services.oversight is None else services.oversight.of_agent(scope, bounds, ledger)
     assembly = Assembly(
@@ -67,7 +67,8 @@ async def _loop(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> t
 
 async def _complete(agent: AgentPlan, scope: StepScope, transcript: Transcript) -> tuple[int, Exit]:
     services, emit = scope.services, emitter_of(scope)
-    bounds = bounds_of(agent, services)
+    journal, part = services.journal, model_part(agent.model)
+    bounds = bounds_of(agent, services, on_record=lambda: journal.known(journal.upcoming(part)) is not None)
     parts = AgentParts(agent=agent, scope=scope, bounds=bounds, emit=emit, turn=lambda: runner.turn)
     runner = CompletionRunner(
         agent=agent,

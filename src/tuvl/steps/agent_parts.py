@@ -70,7 +70,8 @@ class AgentParts:
         )
         raw = services.model_for(plan)
         model = calls.around(raw, observer=self._observer(plan.name), reservation=self._reservation(plan.name))
-        return recorded_model(model, services.journal, f"turn.{plan.name}", raw=raw, steers=self.steers)
+        part = model_part(plan)
+        return recorded_model(model, services.journal, part, raw=raw, steers=self.steers, meter=self.bounds.meter)
 
     def summary_model(self) -> ChatModel | None:
         """Return the model that makes summaries; `None` when it is the agent's own."""
@@ -133,3 +134,8 @@ class AgentParts:
         """Return a node that is asked around a model call, and recorded with it as one entry."""
         services = replace(self.scope.services, journal=NO_JOURNAL)
         return None if step is None else HelperNode(services=services, step=step, field=field)
+
+
+def model_part(plan: ModelPlan) -> str:
+    """Return the part of a record that the calls of a model go to."""
+    return f"turn.{plan.name}"

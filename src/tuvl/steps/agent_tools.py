@@ -39,15 +39,15 @@ def toolbox_of(
     )
 
 
-def bounds_of(agent: AgentPlan, services: RunServices) -> Bounds:
+def bounds_of(agent: AgentPlan, services: RunServices, *, on_record: Callable[[], bool] = lambda: False) -> Bounds:
     """Return the bounds of one run of an agent, inside those of the run around it."""
     return Bounds(
         agent.limits,
-        services.plan.limits,
         meter=Meter(parent=services.meter),
-        run_meter=services.meter,
         clock=services.clock,
-        outer=services.budgets[1:],
+        around=services.budgets,
+        journal=services.journal,
+        on_record=on_record,
     )
 
 

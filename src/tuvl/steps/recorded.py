@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import cast
 
-from tuvl.journal import Effect, Settlement
-from tuvl.llm.spent import Spending, spend
+from tuvl.journal import WHOLE, Effect, Journal, Settlement
+from tuvl.llm.meter import Meter, metered
+from tuvl.llm.spent import NOTHING, spend, spent_on
 from tuvl.plan.model import (
     ApiCallPlan,
     ConditionPlan,
@@ -74,18 +75,19 @@ async def recorded(
 
     `settle` writes the outcome of a step of which a person says how it ended.
     """
-    taken, idle = _Taken(services), Spending(services.meter).so_far()
-    done = False
+    taken, done = _Taken(services), False
 
     def settled(settlement: Settlement) -> JsonValue:
-        return {"outcome": settle(_as_settled(settlement)), "spent": idle, "taken": {}}
+        return {"outcome": settle(_as_settled(settlement)), "spent": NOTHING, "taken": {}}
 
     async def working() -> JsonValue:
         nonlocal done
-        spending = Spending(services.meter)
-        outcome = await work(replace(services, take_steps=taken.take))
+        with metered() as used:
+            outcome = await work(replace(services, take_steps=taken.take))
+            if name == WHOLE:
+                spend_ahead(services.meter, services.journal)
         done = True
-        return {"outcome": outcome, "spent": spending.so_far(), "taken": taken.steps}
+        return {"outcome": outcome, "spent": spent_on(used), "taken": taken.steps}
 
     if effect is not None:
         effect = replace(effect, settle=settled)
@@ -95,6 +97,12 @@ async def recorded(
         for step, times in cast(dict[str, int], kept["taken"]).items():
             services.take_steps(step, times)
     return cast(JsonObject, kept["outcome"])
+
+
+def spend_ahead(meter: Meter, journal: Journal) -> None:
+    """Count what a part of the record has spent and was not come to again: one lane that ended it was faster."""
+    for spent in journal.ahead():
+        spend(meter, spent)
 
 
 async def recorded_result(
