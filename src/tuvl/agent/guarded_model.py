@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tuvl.agent.ports import RequestObserver, WorkReservation
 from tuvl.clock import Clock
+from tuvl.complaints import in_a_word, traceback_of
 from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.llm.identity import ModelIdentity, identity_of
@@ -97,8 +98,9 @@ class ReservedModel(ModelAround):
         try:
             async with asyncio.timeout(SETTLE_S):
                 await self.reservation.refund(request, None)
-        except Exception:  # noqa: BLE001 - the cancellation must pass on, whatever the quota's keeper raises
-            _log.warning("the reservation of a cancelled model call was not given back", exc_info=True)
+        except Exception as error:  # noqa: BLE001 - the cancellation must pass on, whatever the quota's keeper raises
+            said = "the reservation of a cancelled model call was not given back: %s"
+            _log.warning(said, in_a_word(error), exc_info=traceback_of(error))
 
 
 @dataclass(kw_only=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuvl.clock import Clock
+from tuvl.complaints import in_a_word, traceback_of
 from tuvl.data.run_rows import InterventionRow, MessageRow, ModelCallRow, Place, RunRow, ToolCallRow
 from tuvl.data.secure import SecureValues
 from tuvl.dataclass import dataclass
@@ -202,8 +203,9 @@ class RunRecords:
             at = self._clock.now()
             try:
                 await (await self._begun()).finish(self._run.run_id, status="aborted", signal=None, at=at, result=None)
-            except Exception:  # noqa: BLE001 - what cut the run off is the news, not that its record says `running`
-                _log.warning("run %r could not be closed in the store of runs", self._run.run_id, exc_info=True)
+            except Exception as error:  # noqa: BLE001 - what cut the run off is the news, not what its record says
+                said = "run %r could not be closed in the store of runs: %s"
+                _log.warning(said, self._run.run_id, in_a_word(error), exc_info=traceback_of(error))
 
     @property
     def _is_begun(self) -> bool:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from tuvl.complaints import in_a_word, traceback_of
 from tuvl.data.model import DataModel, SourcePlan
 from tuvl.data.secure import SecureValues
 from tuvl.errors import StepError
@@ -76,8 +77,9 @@ class RunData:
             return
         try:
             await self.access.opened.forget(run_id)
-        except Exception:  # noqa: BLE001 - whatever a database says, the run has ended
-            _log.warning("the marks of run %s stay in a database", run_id, exc_info=True)
+        except Exception as error:  # noqa: BLE001 - whatever a database says, the run has ended
+            said = "the marks of run %s stay in a database: %s"
+            _log.warning(said, run_id, in_a_word(error), exc_info=traceback_of(error))
 
 
 class StepData:
@@ -149,5 +151,6 @@ class StepData:
         for session in sessions.values():
             try:
                 await session.discard()
-            except Exception:  # noqa: BLE001 - a session that cannot even be closed is gone; the step's end stands
-                _log.warning("a database session of step %r could not be closed", self._step_id, exc_info=True)
+            except Exception as error:  # noqa: BLE001 - a session that cannot be closed is gone; the step's end stands
+                said = "a database session of step %r could not be closed: %s"
+                _log.warning(said, self._step_id, in_a_word(error), exc_info=traceback_of(error))

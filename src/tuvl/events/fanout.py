@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tuvl.complaints import in_a_word, traceback_of
 from tuvl.events.sink import BatchSink, InlineSink, Sink
 from tuvl.events.types import Event, RunFinished, TextDelta
 
@@ -150,8 +151,9 @@ class _Lane:
         while events := self._next():
             try:
                 self._hand(events)
-            except Exception:  # noqa: BLE001 - a sink is a guest: whatever it raises, the run goes on without it
-                _log.warning("event sink %r failed and gets no more events", type(self._sink).__name__, exc_info=True)
+            except Exception as error:  # noqa: BLE001 - a sink is a guest: whatever it raises, the run goes on
+                said, sink = "event sink %r failed and gets no more events: %s", type(self._sink).__name__
+                _log.warning(said, sink, in_a_word(error), exc_info=traceback_of(error))
                 with self._changed:
                     self._broken = True
                     self.dropped += len(events) + len(self._queue) + (self._last is not None)

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tuvl.complaints import in_a_word, traceback_of
 from tuvl.durable.schedule_state import ScheduleState
 from tuvl.durable.shared_state import DatabaseFault
 from tuvl.errors import TuvlError
@@ -86,8 +87,9 @@ class Scheduler:
                 pause = await self.look()
             except DatabaseFault as error:
                 _log.warning("schedules wait for their database: %s", type(error).__name__)
-            except Exception:  # noqa: BLE001 - whatever it is, the next slot is to be started
-                _log.exception("schedules met a mistake of tuvl; they are looked at again")
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next slot is to be started
+                said = "schedules could not be looked at, and are looked at again: %s"
+                _log.error(said, in_a_word(error), exc_info=traceback_of(error))
             await asyncio.sleep(pause)
 
     async def look(self) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from tuvl.clock import Clock, SystemClock
+from tuvl.complaints import in_a_word, traceback_of
 from tuvl.errors import TuvlError
 from tuvl.hosting.retention import Forgotten, Retention
 from tuvl.redaction import redact
@@ -64,6 +65,7 @@ class Upkeep:
                     _log.info("forgot %d runs that ended long ago", forgotten.runs)
             except TuvlError as error:
                 _log.warning("old runs cannot be forgotten just now: %s", redact(str(error)))
-            except Exception:  # noqa: BLE001 - whatever it is, the next time is to come
-                _log.exception("what is done now and then met a mistake of tuvl")
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next time is to come
+                said = "what is done now and then was cut off, and is done again: %s"
+                _log.error(said, in_a_word(error), exc_info=traceback_of(error))
             await asyncio.sleep(PAUSE_S)
