@@ -98,6 +98,16 @@ def test_status_line_tells_step_turn_tool_time_tokens_and_cost() -> None:
     ]
 
 
+def test_calls_that_a_run_has_on_record_are_in_the_line_of_its_agent() -> None:
+    """They do not begin again in the process that goes on; what their turns asked for is told there."""
+    told = [event for event in TURN if not isinstance(event.body, ToolCallStarted | ModelCallStarted)]
+    written = io.StringIO()
+    view = PlainLines(written)
+    for event in [*told, *END]:
+        view.accept(event)
+    assert "agent (Agent) -> resolved, 2 turns, 1 tool call, 2.3 s" in written.getvalue()
+
+
 def test_closed_view_leaves_one_line_for_each_step_and_no_status() -> None:
     terminal = Terminal()
     view = live(terminal)

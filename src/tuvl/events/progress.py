@@ -59,7 +59,26 @@ class StepProgress:
 
     id: str = ""
     turn: int = 0
-    tool_calls: int = 0
+    _before: int = 0
+    """Tool calls of the turns before this one: what was asked for was answered, else there would be no further turn."""
+    _asked: int = 0
+    _started: int = 0
+
+    @property
+    def tool_calls(self) -> int:
+        """Tool calls so far. Those that a run has on record do not begin again, and count all the same."""
+        return self._before + self._started
+
+    def replied(self, turn: int, asked: int) -> None:
+        """Note that a turn's model has asked for so many calls."""
+        self.turn = turn
+        self._before += self._asked
+        self._asked, self._started = asked, 0
+
+    def called(self, turn: int) -> None:
+        """Note that a call begins."""
+        self.turn = turn
+        self._started += 1
 
 
 @dataclass(slots=True)
@@ -115,11 +134,10 @@ class Progress:
                 self._begun(step).turn = body.iteration
                 self.doing = "thinking" if body.attempt <= 1 else f"attempt {body.attempt}"
             case ToolCallStarted():
-                begun = self._begun(step)
-                begun.turn, self.doing = body.iteration, body.tool
-                begun.tool_calls += 1
+                self._begun(step).called(body.iteration)
+                self.doing = body.tool
             case Iteration():
-                self._begun(step).turn = body.iteration
+                self._begun(step).replied(body.iteration, body.tool_calls)
                 if self._counts(step):
                     self._used[step] = body
             case AgentEnded():
