@@ -38,6 +38,7 @@ from tuvl.metrics import Counters
 from tuvl.plan.compile import compile_workflow
 from tuvl.plan.compile_model_op import node_source
 from tuvl.plan.model import ExecutionPlan, ModelPlan
+from tuvl.plan.sources import sources_written
 from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
@@ -183,7 +184,7 @@ class Engine:
             else:
                 result = await kept(result, records, wanted=wanted)
                 if journal is not None and not rehearses and not goes_on(result):
-                    await data.forget(run_id)
+                    await data.forget(run_id, sources_written(plan) if journal.begun else ())
         except asyncio.CancelledError:
             if journal is not None:
                 records.leave()  # cut off, not ended: it goes on from its record

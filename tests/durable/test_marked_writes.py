@@ -1,6 +1,7 @@
 """Writes of records in a durable run: their transaction holds a mark, so that each takes place exactly once."""
 
 import os
+import re
 import sqlite3
 from pathlib import Path
 
@@ -39,6 +40,15 @@ AFTER = """\
       record_id: "{{ saved.id }}"
       payload: { sum: "{{ saved.sum + 1 }}" }
       output: changed
+"""
+
+
+AROUND = """\
+kind: Workflow
+metadata: { name: w, description: Around. }
+spec:
+  steps:
+    - { id: in, kind: Workflow, workflow: inner, input: { sum: "{{ sum }}", iban: "{{ iban }}" } }
 """
 
 
@@ -92,6 +102,21 @@ def test_a_write_takes_place_once_wherever_the_process_dies_and_nobody_is_asked(
     assert done.document["context"]["changed"]["sum"] == 8
     assert "DE0212" not in done.out, "what a secure field was given is masked although its step was not run here"
     assert marks(tmp_path) == 0, "a run that has ended leaves none"
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["in the run", "in a workflow inside"])
+def test_marks_that_another_process_made_are_taken_away_by_the_one_that_ends_the_run(nested, tmp_path, run):
+    """The one that goes on takes all from the record, and has no use for the database itself."""
+    made(tmp_path, SAVE)
+    point = "after save#1/end"
+    if nested:
+        point, file = "after in#1/end", tmp_path / "workflows" / "w.yaml"
+        inside = re.sub(r"name: w\b", "name: inner", file.read_text(encoding="utf-8"), count=1)
+        file.write_text(f"{AROUND}---\n{inside}", encoding="utf-8")
+    begun(tmp_path, run, point)
+    assert marks(tmp_path) == 1
+    assert run.tuvl("resume", run_of(tmp_path), cwd=tmp_path).code == 0
+    assert marks(tmp_path) == 0
 
 
 def test_killed_again_and_again_it_is_still_one(tmp_path, run):

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tuvl.data.drift import drift_of
 from tuvl.data.engines import WRITES, Opened, open_engine
 from tuvl.data.location import source_url
-from tuvl.data.marks import can_mark, forget
+from tuvl.data.marks import can_mark, forget, has_marks
 from tuvl.data.model import DataModel, SourcePlan, related
 from tuvl.data.reaching import Reached
 from tuvl.data.tables import NAMES, make_table
@@ -39,10 +39,11 @@ class Databases:
         """Tell whether what a run writes can be marked there."""
         return await self._database(source).can_mark()
 
-    async def forget(self, run_id: str) -> None:
-        """Take the marks of a run away, where this process has made any."""
-        for database in self._opened.values():
-            if database.marks:
+    async def forget(self, run_id: str, sources: Iterable[SourcePlan]) -> None:
+        """Take the marks of a run away, where this process has made any, and from `sources`, where others may have."""
+        others = {self._database(source) for source in sources}
+        for database in list(self._opened.values()):
+            if database.marks or (database in others and await has_marks(database.engine)):
                 await forget(database.engine, run_id)
 
     async def aclose(self) -> None:

@@ -92,6 +92,12 @@ async def keep_outcome(session: StepSession, run_id: str, name: str, outcome: Js
         raise step_error(error, what=_MARK) from error
 
 
+async def has_marks(engine: AsyncEngine) -> bool:
+    """Tell whether a database has the table of marks."""
+    async with engine.connect() as connection:
+        return await connection.run_sync(lambda made: inspect(made).has_table(effects.name))
+
+
 async def forget(engine: AsyncEngine, run_id: str) -> None:
     """Take the marks of a run away, whose own record holds how each write ended."""
     async with engine.execution_options(**{WRITES: True}).begin() as connection:

@@ -5,7 +5,7 @@ Nothing is opened, and SQLAlchemy is not imported, before a step first asks for 
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tuvl.complaints import in_a_word, traceback_of
@@ -71,12 +71,16 @@ class RunData:
         """Tell whether what the run writes to a data source can be marked in its transaction."""
         return await self.access.databases.can_mark(source)
 
-    async def forget(self, run_id: str) -> None:
-        """Take the marks of a run away that has ended. Those that stay do no harm."""
-        if self.access.opened is None:
+    async def forget(self, run_id: str, sources: Iterable[SourcePlan] = ()) -> None:
+        """Take the marks of a run away that has ended. Those that stay do no harm.
+
+        `sources` are those that processes before this one may have made marks in.
+        """
+        sources = tuple(sources)
+        if self.access.opened is None and not sources:
             return
         try:
-            await self.access.opened.forget(run_id)
+            await self.access.databases.forget(run_id, sources)
         except Exception as error:  # noqa: BLE001 - whatever a database says, the run has ended
             said = "the marks of run %s stay in a database: %s"
             _log.warning(said, run_id, in_a_word(error), exc_info=traceback_of(error))
