@@ -6,9 +6,10 @@ Beside `tuvl.durable.backend`, whose rules it keeps to, the only module that imp
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Literal, cast
+from typing import Literal, ParamSpec, TypeVar, cast
 
 import dbos
 import sqlalchemy as sa
@@ -49,6 +50,9 @@ _log = logging.getLogger("tuvl.durable")
 class LeftToOthers(BaseException):
     """The run is not over, and goes on elsewhere or later; no `Exception`, so that it is recorded as no end."""
 
+
+Given = ParamSpec("Given")
+Kept = TypeVar("Kept")
 
 Body = Callable[[str, JsonObject, DbosRows, Mapping[str, JsonObject]], Awaitable[JsonObject]]
 """Performs a run: its id, what it was started with, where its rows go, and those that are there."""
@@ -236,6 +240,7 @@ class Taker:
         state.start_queued_workflows = self._runs.idling.noticing(  # type: ignore[assignment,method-assign]
             state.start_queued_workflows
         )
+        state.update_workflow_outcome = self._patiently(state.update_workflow_outcome)  # type: ignore[method-assign]
         # Asked at each look at a queue, to know who takes runs without a version; ours have one.
         state._is_latest_version = _of_no_matter  # type: ignore[method-assign]
         # A run that takes a key which is not here is left alone.
@@ -260,6 +265,21 @@ class Taker:
             )
             thread.start()
             self._threads.append(thread)
+
+    def _patiently(self, keep: Callable[Given, Kept]) -> Callable[Given, Kept]:
+        """Have the end of a run kept whenever that can be done: DBOS gives up at once where a file is full or held."""
+
+        def kept(*args: Given.args, **named: Given.kwargs) -> Kept:
+            while True:
+                try:
+                    return keep(*args, **named)
+                except RecordFailed as error:
+                    if self._closed:
+                        raise
+                    _log.warning("the end of a run cannot be kept yet: %s", error.why)
+                time.sleep(READ_AGAIN_S)
+
+        return kept
 
     def take_new(self, wanted: bool) -> None:
         """Say whether runs are taken off the queue; a process that stops keeps those it has."""

@@ -25,10 +25,14 @@ _FAULTS = {
 }
 
 
+class SqliteFault(RecordFailed, sa.exc.SQLAlchemyError):
+    """What SQLite says of a file: to a run of its own that its record failed, to a host that its database did."""
+
+
 def open_sqlite(path: str) -> sa.Engine:
     """Return the engine of a record's file, in which each write is on the disk before the run goes on.
 
-    Its faults are `RecordFailed`, whoever meets them.
+    Its faults are `SqliteFault`, whoever meets them.
     """
     engine = sa.create_engine(sa.URL.create("sqlite", database=path), hide_parameters=True)
 
@@ -57,10 +61,10 @@ def open_sqlite(path: str) -> sa.Engine:
     return engine
 
 
-def failed(error: sqlite3.Error) -> RecordFailed:
+def failed(error: sqlite3.Error) -> SqliteFault:
     """Say why a file cannot be read or written."""
     name = str(getattr(error, "sqlite_errorname", None) or type(error).__name__)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return RecordFailed(f"another program has held its file for more than {BUSY_S:g} s")
+        return SqliteFault(f"another program has held its file for more than {BUSY_S:g} s")
     known = next((words for code, words in _FAULTS.items() if name.startswith(code)), None)
-    return RecordFailed(known or f"its file does not hold what it should ({name})")
+    return SqliteFault(known or f"its file does not hold what it should ({name})")

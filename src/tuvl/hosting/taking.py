@@ -21,7 +21,7 @@ from tuvl.durable.shared_state import DatabaseFault, SharedState
 from tuvl.durable.together import Together
 from tuvl.durable.wait_rows import WaitRow, opened_wait
 from tuvl.engine.result import RunError, RunResult, Usage
-from tuvl.errors import ConfigError, StepError, TuvlError
+from tuvl.errors import ConfigError, OutputError, StepError, TuvlError
 from tuvl.events.sink import Sink
 from tuvl.hosting.hearing import Heard, Hearing
 from tuvl.hosting.performing import performed
@@ -143,7 +143,7 @@ class Taken:
                 if not is_of_value(error):
                     raise
                 result = await self._refused(run_id, started, error)
-        except (DatabaseFault, ConfigError, StepError) as error:
+        except (DatabaseFault, ConfigError, OutputError, StepError) as error:
             await self._left_for_want(run_id, rows.owner, error)
             raise LeftToOthers from None
         finally:
@@ -191,11 +191,11 @@ class Taken:
                     sinks=[heard, *self._sinks_for(run_id)],
                     approvals=self._approvals,
                 )
+        except (DatabaseFault, OutputError):
+            raise  # of this process or its database, not of the run
         except TuvlError as error:
             return await self._impossible(run_id, started, "not_startable", redact(str(error)))
-        except Exception as error:
-            if isinstance(error, DatabaseFault):
-                raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run has an end
             _log.exception("run %r has met a mistake of tuvl", run_id)
             return await self._impossible(run_id, started, "internal", f"a mistake of tuvl: {type(error).__name__}")
 
@@ -207,7 +207,10 @@ class Taken:
         if await asyncio.to_thread(self._lines.enter, run_id, plan.workflow, most=most, owner=owner):
             self._in_line[run_id] = plan.workflow
             return
-        await self._registry.access.store.requeue(run_id, was="running")
+        try:
+            await self._registry.access.store.requeue(run_id, was="running")
+        except StepError as error:
+            _log.warning("run %r stands in line, which is not on record yet: %s", run_id, redact(str(error)))
         raise LeftToOthers
 
     async def _leave_line(self, run_id: str) -> None:

@@ -11,6 +11,7 @@ from tuvl.data.run_records import StoreAccess
 from tuvl.dataclass import dataclass
 from tuvl.durable.definitions import Definitions, digest_of
 from tuvl.errors import UsageError
+from tuvl.hosting.asking import asked
 from tuvl.hosting.started import Defined, Started, defined
 from tuvl.llm.pacing import Paces
 from tuvl.plan.model import ExecutionPlan
@@ -150,7 +151,7 @@ class Workshop:
         """Have a workflow as its files are now, its definition kept.
 
         Raises `UsageError` for one that there is not, and for models that it does not call or that there are not,
-        `ConfigError` for one with mistakes.
+        `ConfigError` for one with mistakes, and where the database does not answer.
         """
         async with self._lock:
             prepared = await self._current(workflow, models)
@@ -224,7 +225,7 @@ class Workshop:
     async def _kept_files(self, project: ProjectIndex, document: Document) -> tuple[str, Files]:
         files = await asyncio.to_thread(lambda: collect(project, only=document).files)
         digest = digest_of(files)
-        await asyncio.to_thread(self._keep_both, digest, files)
+        await asked(self._keep_both, digest, files)
         return digest, files
 
     def _keep_both(self, digest: str, files: Files) -> None:
