@@ -38,6 +38,8 @@ def told(tmp_path: Path, step: str) -> list[str]:
         ("kind: Functional, runner: wait, seconds: '{{ s }}'", "it gives a string, not a number of seconds"),
         ("kind: Functional, runner: wait, seconds: '{{ n }} s'", "it gives a string, not a number of seconds"),
         ("kind: Functional, runner: wait, seconds: '{{ l }}'", "it gives an array"),
+        ("kind: Functional, runner: wait, seconds: '{{ -1 }}'", "it is less than nothing"),
+        ("kind: Functional, runner: wait, seconds: '{{ -(+0.5) }}'", "it is less than nothing"),
     ],
 )
 def test_use_that_always_fails_is_told(tmp_path: Path, step: str, why: str) -> None:
@@ -64,7 +66,26 @@ def test_use_that_always_fails_is_told(tmp_path: Path, step: str, why: str) -> N
         "kind: Functional, runner: wait, seconds: '{{ o.a }}'",
         "kind: Functional, runner: wait, seconds: '{{ s | int }}'",
         "kind: Functional, runner: wait, seconds: 3",
+        "kind: Functional, runner: wait, seconds: '{{ -(-1) }}'",
+        "kind: Functional, runner: wait, seconds: '{{ 1 - 2 + n }}'",
     ],
 )
 def test_use_that_may_go_well_is_not_told(tmp_path: Path, step: str) -> None:
     assert told(tmp_path, step) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "tool", "refused"), [(5, 5, False, 1), (4, 5, False, 0), (5, 5, True, 1), (4, 5, True, 0)]
+)
+def test_list_for_which_the_run_has_no_steps_is_told(
+    tmp_path: Path, count: int, most: int, tool: bool, refused: int
+) -> None:
+    agent = "- { id: a, kind: Agent, mode: autonomous, agent: { model: own/x, steering: x, tools: [{ ref: f }] } }"
+    steps = f"""
+{agent if tool else ""}
+- {{ id: f, kind: ForEach, items: {list(range(count))}, step: s }}
+- {{ id: s, kind: Functional, runner: set, values: {{ k: 1 }} }}
+"""
+    found = messages(check(tmp_path, workflow(steps, f"limits: {{ max_steps: {most} }}")), "TV603")
+    assert len(found) == refused
+    assert all("it runs none of them" in message for message in found)

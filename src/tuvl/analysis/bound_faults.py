@@ -24,7 +24,8 @@ def contradictory_bounds(
     workflow: WorkflowView, project: Surroundings, lookup: Lookup = table_entry
 ) -> Iterator[Fault]:
     """Bounds of which one makes the other pointless, in the order of the steps."""
-    timeout_s = run_bounds(workflow, project).timeout_s
+    bounds = run_bounds(workflow, project)
+    timeout_s, left = bounds.timeout_s, bounds.max_steps - 1  # whatever goes through a list, or calls it, is a step
     for step in workflow.steps:
         deadlines = [("timeout_s", positive(step.data.get("timeout_s"))), ("limits.timeout_s", timeout_s)]
         if step.kind == "APICall":
@@ -32,7 +33,7 @@ def contradictory_bounds(
         elif step.kind == "Agent":
             yield from _of_agent(step, deadlines, project, lookup)
         elif step.kind == "ForEach":
-            yield from _long_list(step)
+            yield from _long_list(step, left)
 
 
 def _of_agent(
@@ -72,8 +73,8 @@ def _hasty_notice(step: StepView, iterations: int) -> Iterator[Fault]:
         )
 
 
-def _long_list(step: StepView) -> Iterator[Fault]:
-    """A list in the file that is longer than its step takes: it runs none of it."""
+def _long_list(step: StepView, left: int) -> Iterator[Fault]:
+    """A list in the file that is longer than its step takes, or than its run has steps left: it runs none of it."""
     count, most = len(items(step.data.get("items"))), whole(step.data.get("max_items")) or MAX_ITEMS
     if count > most:
         given = "max_items" in step.data
@@ -82,6 +83,13 @@ def _long_list(step: StepView) -> Iterator[Fault]:
             f"step {step.id!r} has {count} items and takes {most}{'' if given else ' without `max_items`'}: "
             "it runs none of them",
             f"write `max_items: {count}`, or shorten the list",
+        )
+    elif count > left:
+        yield Fault(
+            (*step.path, "items"),
+            f"step {step.id!r} has {count} items, each of them a step, and the run has {left} steps for them "
+            "(`limits.max_steps`): it runs none of them",
+            "raise `limits.max_steps`, or shorten the list",
         )
 
 

@@ -170,6 +170,27 @@ def _seconds(place: Place, values: KnownValues) -> Iterator[Fault]:
             f"step {place.step.id!r} cannot wait for `{given}`: it gives {said(types)}, not a number of seconds",
             "give a number: `{{ key | int }}`",
         )
+    elif given and types is not None and _is_negative(given):
+        yield Fault(
+            (*place.step.path, "seconds"),
+            f"step {place.step.id!r} cannot wait for `{given}`: it is less than nothing",
+            "give 0 or more seconds",
+        )
+
+
+def _is_negative(given: str) -> bool:
+    """Whether a template is a number below 0 and nothing else."""
+    if plain_template(given) is not None:
+        return False
+    from tuvl.templating.syntax import parse_template
+    from tuvl.templating.tree import Literal, Sign
+
+    number, negative = parse_template(given).single, False
+    while isinstance(number, Sign):
+        negative = negative != number.negative
+        number = number.operand
+    value = number.value if isinstance(number, Literal) else None
+    return isinstance(value, int | float) and (-value if negative else value) < 0
 
 
 def _undecided(place: Place, values: KnownValues) -> Iterator[Fault]:

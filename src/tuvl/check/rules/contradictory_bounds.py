@@ -15,9 +15,9 @@ class ContradictoryBounds(FaultRule):
 
     A margin of `conclude` as large as the iterations tells an agent to finish before it begins. Attempts that together
     take longer than the deadline around them are never all made, so that the last one, which was to save the call, is
-    the one that is cut off. A limit of one message lets no request pass, and a list longer than `max_items`
-    is refused as a whole. Compaction without a window has nothing to
-    keep to, and one whose `reserve` is as large as its window keeps no room for messages.
+    the one that is cut off. A limit of one message lets no request pass, and a list longer than `max_items`, or than
+    `limits.max_steps` leaves steps for, is refused as a whole. Compaction without a window has nothing to keep to, and
+    one whose `reserve` is as large as its window keeps no room for messages.
     """
 
     code = "TV603"
