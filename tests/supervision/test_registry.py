@@ -202,6 +202,31 @@ async def test_a_run_that_ends_soon_after_its_process_died_is_on_no_list_any_mor
             assert (await other.settled(told.id)).outcome == "void"
 
 
+@pytest.mark.parametrize("status", ["suspended", "queued"])
+async def test_a_run_that_its_process_left_without_a_word_is_on_no_list_while_nobody_has_it(status, database, tmp_path):
+    """Its process could not say so when it left: the database was away."""
+    async with registries(database, tmp_path) as (left, other):
+        row, store = info().row("", paused=False), other.access.store
+        principal = Principal(id="ann", tenant="acme")
+        begun = RunRow(
+            run_id="r1", workflow="flow", schema_version="v1", principal=principal, started_at=row.started_at
+        )
+        await store.begin(begun)
+        with left.register("r1", RunControl(), info()):
+            await left.look()
+            if status == "queued":
+                await store.requeue("r1", was="running")
+            else:
+                await store.finish("r1", status=status, signal=None, at=row.started_at, result=None)
+            async with store.control._transaction() as connection:
+                await connection.execute(text("UPDATE tuvl_live_runs SET beat_at = beat_at - 60"))
+            assert await other.live() == []
+            await store.reopen(begun)
+            with other.register("r1", RunControl(), info()):
+                await other.look()
+                assert [each.run_id for each in await other.live()] == ["r1"], "until somebody goes on with it"
+
+
 async def test_a_store_that_cannot_be_reached_is_told_to_whoever_asks_and_ends_no_run(tmp_path):
     registry = RunRegistry(StoreAccess(str(tmp_path), "postgresql://nobody@127.0.0.1:1/none"))
     control = RunControl()

@@ -46,10 +46,11 @@ class ControlStore:
     """Live runs, what they are told, and what was done to them. Every method raises `StepError` when it cannot."""
 
     def __init__(
-        self, transaction: Transaction, rows: Reading, dialect: str, keys: Keys, *, going_on: Collection[str]
+        self, transaction: Transaction, rows: Reading, dialect: str, keys: Keys, *, running: str, queued: str
     ) -> None:
-        """Wire it; `going_on` are the statuses of runs that have not ended."""
-        self._going_on = list(going_on)
+        """Wire it; `running` is the status of runs that go on, `queued` that of runs which nobody has."""
+        self._running = running
+        self._queued = queued
         self._keys = keys
         self._transaction = transaction
         self._rows = rows
@@ -145,10 +146,10 @@ class ControlStore:
     async def live(self, reader: Principal, *, run_id: str | None = None) -> list[LiveRow]:
         """Return the runs on the list that the reader may see, the newest first; those of dead processes, too.
 
-        What has ended on record goes on nowhere, also where the process that had it at first never took it off.
+        What has ended or waits on record goes on nowhere, also where the process that had it never took it off.
         """
         query = select(live_runs, (self._now() - live_runs.c.beat_at).label("age_s"))
-        query = query.where(~self._has_ended, *_visible(reader)).order_by(
+        query = query.where(~self._goes_on_nowhere, *_visible(reader)).order_by(
             live_runs.c.started_at.desc(), live_runs.c.run_id
         )
         if run_id is not None:
@@ -174,7 +175,15 @@ class ControlStore:
     @property
     def _has_ended(self) -> ColumnElement[bool]:
         there = runs.c.run_id == live_runs.c.run_id
-        return exists().where(there, runs.c.status.not_in(self._going_on))
+        return exists().where(there, runs.c.status.not_in((self._running, self._queued)))
+
+    @property
+    def _goes_on_nowhere(self) -> ColumnElement[bool]:
+        """Whether a run has ended or waits, or stands in the queue and is no longer that of a process that lives."""
+        return self._has_ended | ((live_runs.c.beat_at < self._now() - SILENT_S) & self._is(self._queued))
+
+    def _is(self, status: str) -> ColumnElement[bool]:
+        return exists().where(runs.c.run_id == live_runs.c.run_id, runs.c.status == status)
 
     def _audited(self, run_id: str, row: InterventionRow) -> dict[str, object]:
         return _intervention_values(run_id, kept_words(run_id, row, self._keys))

@@ -88,7 +88,7 @@ class RunStore:
         self._ready = False
         self._marks = RunMarks(self._transaction, self._engine.dialect.name)
         self.control = ControlStore(
-            self._prepared, self._rows, self._engine.dialect.name, keys, going_on=(QUEUED, RUNNING)
+            self._prepared, self._rows, self._engine.dialect.name, keys, running=RUNNING, queued=QUEUED
         )
         """Runs that go on, and what they are told."""
         self.access = AccessStore(self._prepared, self._rows, self._engine.dialect.name)
