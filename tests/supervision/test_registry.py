@@ -184,6 +184,8 @@ async def test_a_run_that_ends_soon_after_its_process_died_is_on_no_list_any_mor
         await store.begin(begun)
         with died.register("r1", RunControl(), info()):
             await died.look()
+            assert died._watcher is not None
+            died._watcher.cancel()  # it is dead, and reads nothing more
             assert await other.direct("r1", told := Directive(kind="pause"))
             with after.register("r1", RunControl(), info()):
                 pass  # it ends before the registry looks
