@@ -10,7 +10,6 @@ from functools import partial
 from tuvl.analysis.key_reads import KeyRead
 from tuvl.analysis.references import tool_entries
 from tuvl.analysis.steps import StepView
-from tuvl.analysis.urls import urls
 from tuvl.analysis.witness import shortest, shown
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
@@ -94,19 +93,33 @@ def _write(
         code = "approval-weakened" if gate.person else _decides(reaches[0], gate.name, before.id)
         if code is None or gate.name == after.id:
             continue
-        links: list[Links] = []
-        for origins, step, others in zip((values.old, values.new), steps, persons, strict=True):
-            asked = _asked(origins, gate, step, others)
-            if asked is not None:
-                links.append(origins.sent(step, asked, None if gate.person else gate.seen))
-        if len(links) == 2 and links[0] != links[1]:
+        asked = {
+            origins: _asked(origins, gate, step, others)
+            for origins, step, others in zip((values.old, values.new), steps, persons, strict=True)
+        }
+        if None in asked.values():
+            continue
+        only = None if gate.person else gate.seen
+        by_state = dict(zip((values.old, values.new), steps, strict=True))
+        was, now = values.both(partial(_sent, steps=by_state, asked=asked, only=only))
+        if was != now:
             what = "was asked about" if gate.person else "decided on"
-            why = difference(links[0], links[1])
+            why = difference(was, now)
             said = f"what it sends may be another than step {gate.name!r} {what}: {why}"
             way = _way(values.new.provenance, gate.name, after.id, why)
             findings.say(code, said, Spot(before.path, after.path, "", after.id), shown=(None, way), may=True)
             return True
     return False
+
+
+def _sent(
+    origins: Origins,
+    *,
+    steps: Mapping[Origins, StepView],
+    asked: Mapping[Origins, Asked | None],
+    only: frozenset[str] | None,
+) -> Links:
+    return origins.sent(steps[origins], asked[origins], only)
 
 
 def _decides(old: Reach, router: str, write: str) -> str | None:
@@ -129,9 +142,7 @@ def _asked(origins: Origins, gate: _Gate, step: StepView, others: Mapping[int, f
     place, target = origins.place_of(gate.name), origins.place_of(step.id)
     if place is None or target is None:
         return None
-    asked = Asked(place, gate.seen, others)
-    states = origins.provenance.since(asked)
-    return None if states is not None and states[target] is None else asked
+    return Asked(place, gate.seen, others) if origins.provenance.leads(place, target) else None
 
 
 def _way(provenance: Provenance, first: str, last: str, why: str) -> str:
@@ -151,15 +162,8 @@ def _question(
     findings: Findings, values: Values, gate: _Gate, writes: list[StepView], others: Mapping[int, frozenset[str]]
 ) -> None:
     """What a person is shown comes from elsewhere, and is not what is written then."""
-    places = [origins.place_of(gate.name) for origins in (values.old, values.new)]
-    if places[0] is None or places[1] is None:
-        return
     for key in sorted(gate.seen):
-        was, now = (
-            origins.provenance.links(gate.name, place, frozenset({key}))
-            for origins, place in zip((values.old, values.new), places, strict=True)
-            if place is not None
-        )
+        was, now = values.both(partial(_origins_of, name=gate.name, key=key))
         if was == now:
             continue
         after = [step for step in writes if _asked(values.new, gate, step, others) is not None]
@@ -169,10 +173,17 @@ def _question(
             findings.say("approval-weakened", said, Spot(path, path, "", gate.name), may=True)
 
 
+def _origins_of(origins: Origins, *, name: str, key: str) -> Links:
+    place = origins.place_of(name)
+    return frozenset() if place is None else origins.provenance.links(name, place, frozenset({key}))
+
+
 def _sends_as_seen(
     origins: Origins, gate: _Gate, step: StepView, key: str, others: Mapping[int, frozenset[str]]
 ) -> bool:
     asked = _asked(origins, gate, step, others)
+    if origins.provenance.effort.loose:
+        return False
     return asked is not None and any(each[1:] == (key, SEEN) for each in origins.sent(step, asked))
 
 
@@ -200,22 +211,25 @@ def _is_in(read: KeyRead, step: StepView, field: tuple[str | int, ...]) -> bool:
 def _has_open_host(facts: WorkflowFacts, step: StepView) -> bool:
     if step.kind != "APICall":
         return False
-    found = next((url for url in urls(facts.view.data, "Workflow") if url.path == (*step.path, "http", "url")), None)
+    found = facts.urls.get((*step.path, "http", "url"))
     return found is not None and ("\0" in found.host or not found.host)
 
 
 def _another(values: Values, steps: tuple[StepView, StepView], wanted: _Wanted) -> str | None:
     """Say what some reads of a step come from now, if that is not what it was."""
-    links: list[Links] = []
-    for origins, step in zip((values.old, values.new), steps, strict=True):
-        found: Links = frozenset()
-        for called in (False, True):
-            place = origins.provenance.at.get((step.id, called))
-            if place is not None and origins.provenance.is_reached(place):
-                reads = tuple(read for read in origins.provenance.graph.places[place].reads if wanted(read, step))
-                found |= origins.provenance.links(step.id, place, keys_of(reads))
-        links.append(found)
-    return difference(*links) if links[0] and links[1] and links[0] != links[1] else None
+    was, now = values.both(partial(_read_by, name=steps[1].id, wanted=wanted))
+    return difference(was, now) if was and now and was != now else None
+
+
+def _read_by(origins: Origins, *, name: str, wanted: _Wanted) -> Links:
+    found: Links = frozenset()
+    for called in (False, True):
+        place = origins.provenance.at.get((name, called))
+        if place is not None and origins.provenance.is_reached(place):
+            at = origins.provenance.graph.places[place]
+            reads = tuple(read for read in at.reads if wanted(read, at.step))
+            found |= origins.provenance.links(name, place, keys_of(reads))
+    return found
 
 
 def _approvals(findings: Findings, values: Values, before: StepView, after: StepView) -> None:
@@ -243,6 +257,10 @@ def _approvals(findings: Findings, values: Values, before: StepView, after: Step
             if sent[0] != sent[1]:
                 what = f"{spot.label}: it may do another thing with what a person approves: {difference(*sent)}"
                 findings.say("approval-weakened", what, spot, may=True)
+
+
+def _as_tool(origins: Origins, *, name: str) -> Links:
+    return origins.as_tool(origins.facts.view.by_id[name])
 
 
 def _is_approval(read: KeyRead, step: StepView, ref: str) -> bool:

@@ -36,6 +36,25 @@ _MOST_DECISIONS = 200
 """Keys with several origins for which it is worked out which decisions choose among them."""
 
 
+MOST = 60_000
+"""Reads that are followed in one comparison of two workflows before it goes on loosely."""
+
+
+class TangledError(Exception):
+    """Too much is read in too many places for values to be followed from place to place."""
+
+
+@dataclass(slots=True)
+class Effort:
+    """How much more may be followed; shared by both states, so that both are followed in the same way.
+
+    Loosely means by keys alone: whoever writes a key anywhere may have made it.
+    """
+
+    left: int = MOST
+    loose: bool = False
+
+
 @dataclass(frozen=True)
 class Asked:
     """A person or a router that has looked at some keys, from where on values are followed.
@@ -55,14 +74,19 @@ class Provenance:
         self,
         facts: WorkflowFacts,
         inside: Callable[[StepView], Inside],
+        effort: Effort,
         *,
         acting: frozenset[str] | None = None,
         told: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         """Lay out the flow; `told` are the keys that agents are given in both states: what else they are is told."""
         self.facts = facts
+        self.effort = effort
         self.producers = Producers(facts, inside, acting)
         self._told = told or {}
+        self._made: dict[tuple[str, str, bool], str] = {}
+        self._since: dict[tuple[int, frozenset[str]], States | None] = {}
+        self._ahead: dict[int, frozenset[int]] = {}
         self.graph: FlowGraph = flow_graph(facts.graph, facts.index)
         self.at = {(place.step.id, place.called): place.index for place in self.graph.places}
         self._definitions: list[tuple[int, str]] = []
@@ -120,11 +144,17 @@ class Provenance:
         return spread(self.graph, {0: self._origin}, self._along) if self.graph.places else None
 
     def is_reached(self, place: int) -> bool:
-        """Whether a run can come to a place; where it is too tangled to tell, it can."""
-        return self.states is None or self.states[place] is not None
+        """Whether a run can come to a place."""
+        return place == 0 or self.leads(0, place)
 
     def since(self, asked: Asked) -> States | None:
         """Place → what may have been written last since somebody was asked."""
+        key = (asked.place, asked.seen)
+        if key not in self._since:
+            self._since[key] = self._follow(asked)
+        return self._since[key]
+
+    def _follow(self, asked: Asked) -> States | None:
         others = {place: seen for place, seen in asked.others.items() if place != asked.place}
 
         def along(edge: Edge, state: int) -> int:
@@ -143,10 +173,12 @@ class Provenance:
 
     def links(self, reader: str, place: int, keys: frozenset[str], asked: Asked | None = None) -> Links:
         """What the values of keys at a place come from; of those that somebody was `asked` about since then."""
+        if self.effort.loose:
+            return self._loosely(reader, keys)
         begun = self.states
         since = self.since(asked) if asked is not None else begun
         if begun is None or since is None:
-            return self._everything
+            raise TangledError
         found: set[Link] = set()
         waiting = [(reader, place, key, asked is not None) for key in sorted(keys)]
         seen = set(waiting)
@@ -159,34 +191,69 @@ class Provenance:
 
         while waiting:
             who, where, key, cut = waiting.pop()
+            self.effort.left -= 1
+            if self.effort.left < 0:
+                raise TangledError
             state = ((since if cut else begun)[where] or 0) & (self._masks.get(key, 0) | self._masks.get(_ANY, 0))
             for number in _numbers(state):
-                source, name = self._definitions[number]
-                if source == _SEEN:
-                    found.add((who, key, SEEN))
-                    continue
-                if source == _BEFORE:
-                    found.add((who, key, BEFORE if cut else INPUT))
-                    if cut and asked is not None:
-                        ask(BEFORE, asked.place, frozenset({key}), False)
-                    continue
-                step = self.graph.places[source].step
-                made = f"step {step.id!r}"
-                found.add((who, key, made))
-                found.add((f"{made} {name}", MADE, self.producers.made(step, name)))
-                for inner, reads in self._made_of(source, name, key):
-                    ask(made, inner, reads, cut)
+                found |= self._maker(who, key, self._definitions[number], ask, asked if cut else None)
             if state & (state - 1):
                 found |= self._chosen(who, where, key, ask, cut=cut)
         return frozenset(found)
 
-    @cached_property
-    def _everything(self) -> Links:
-        """What stands for an answer where it is too tangled to tell: all that any step makes."""
-        return frozenset(
-            (f"step {step.id!r}", MADE, canonical([self.producers.sent(step), self.producers.decided(step)]))
-            for step in self.facts.view.steps
-        )
+    def _maker(self, who: str, key: str, definition: tuple[int, str], ask: _Ask, asked: Asked | None) -> set[Link]:
+        """What is to be said of one origin, asking for those that it has in turn."""
+        source, name = definition
+        if source == _SEEN:
+            return {(who, key, SEEN)}
+        if source == _BEFORE:
+            if asked is not None:
+                ask(BEFORE, asked.place, frozenset({key}), False)
+            return {(who, key, INPUT if asked is None else BEFORE)}
+        step = self.graph.places[source].step
+        made = f"step {step.id!r}"
+        for inner, reads in self._made_of(source, name, key):
+            ask(made, inner, reads, asked is not None)
+        return {(who, key, made), (f"{made} {name}", MADE, self._how(step, name))}
+
+    def _how(self, step: StepView, key: str) -> str:
+        known = (step.id, key, self.effort.loose)
+        if known not in self._made:
+            self._made[known] = self.producers.made(step, key)
+        return self._made[known]
+
+    def _loosely(self, reader: str, keys: frozenset[str]) -> Links:
+        found: set[Link] = set()
+        waiting = [(reader, key) for key in sorted(keys)]
+        seen = set(waiting)
+        while waiting:
+            who, key = waiting.pop()
+            for number in _numbers(self._masks.get(key, 0) | self._masks.get(_ANY, 0)):
+                source, name = self._definitions[number]
+                if source < 0:
+                    continue
+                step = self.graph.places[source].step
+                made = f"step {step.id!r}"
+                found |= {(who, key, made), (f"{made} {name}", MADE, self._how(step, name))}
+                for _, reads in self._made_of(source, name, key):
+                    more = {(made, each) for each in reads} - seen
+                    seen |= more
+                    waiting.extend(sorted(more))
+        return frozenset(found)
+
+    def leads(self, place: int, target: int) -> bool:
+        """Whether some way leads from a place to another, or back to itself."""
+        if place not in self._ahead:
+            found: set[int] = set()
+            waiting = [place]
+            while waiting:
+                here = waiting.pop()
+                if here < self.graph.end:
+                    more = {edge.target for edge in self.graph.edges[here]} - found
+                    found |= more
+                    waiting.extend(more)
+            self._ahead[place] = frozenset(found)
+        return target in self._ahead[place]
 
     def _made_of(self, place: int, key: str, wanted: str) -> Iterator[tuple[int, frozenset[str]]]:
         """Places and the keys read there, of which a step makes a key."""
@@ -238,9 +305,15 @@ class Provenance:
             said = f"decision {decider.step.id!r}"
             found |= {(who, key, said), (f"{said} for {key}", MADE, how)}
             if decider.step.kind == "Router":
-                found.add((said, MADE, self.producers.decided(decider.step)))
+                found.add((said, MADE, self._decided(decider.step)))
                 ask(said, decider.index, keys_of(decider.reads), cut)
         return found
+
+    def _decided(self, step: StepView) -> str:
+        known = (step.id, MADE, self.effort.loose)
+        if known not in self._made:
+            self._made[known] = self.producers.decided(step)
+        return self._made[known]
 
     def _decisions(self, place: int, key: str) -> tuple[tuple[Place, str], ...]:
         known = self._choices.get((place, key))

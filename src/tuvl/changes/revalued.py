@@ -1,7 +1,7 @@
 """Two states of the origins of values: what decides, what was asked about, and what is written."""
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
 
 from tuvl.analysis.inside import inside
 from tuvl.analysis.key_reads import key_reads
@@ -9,7 +9,7 @@ from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.changes.deeds import deeds_of
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.producers import Inside, called_by
-from tuvl.changes.provenance import BEFORE, MADE, SEEN, Asked, Links, Provenance, keys_of
+from tuvl.changes.provenance import BEFORE, MADE, SEEN, Asked, Effort, Links, Provenance, TangledError, keys_of
 from tuvl.changes.renames import StepPairs, pair_steps
 from tuvl.project.index import ProjectIndex
 from tuvl.values import canonical
@@ -25,6 +25,7 @@ class Origins:
         self,
         facts: WorkflowFacts,
         other: ProjectIndex,
+        effort: Effort,
         within: tuple[str, ...] = (),
         *,
         peer: WorkflowFacts | None = None,
@@ -32,27 +33,29 @@ class Origins:
         """Look at one state; `peer` is the same workflow in the other."""
         self.facts = facts
         self._other = other
+        self._effort = effort
         self._within = within
         self._peer = peer
-        self._inside: dict[str, Inside] = {}
+        self._inside: dict[tuple[str, bool], Inside] = {}
 
     @cached_property
     def provenance(self) -> Provenance:
         """The flow of values."""
         if self._peer is None:
-            return Provenance(self.facts, self._look_inside)
+            return Provenance(self.facts, self._look_inside, self._effort)
         peer = self._peer
         told = {step.id: keys_of(tuple(key_reads(step, peer.index))) for step in peer.view.steps}
         acting = frozenset(step.id for step in self.facts.view.steps if _acts(self.facts, step))
         acting &= frozenset(step.id for step in peer.view.steps if _acts(peer, step))
-        return Provenance(self.facts, self._look_inside, acting=acting, told=told)
+        return Provenance(self.facts, self._look_inside, self._effort, acting=acting, told=told)
 
     def _look_inside(self, step: StepView) -> Inside:
         name = text(step.data.get("workflow")) or ""
-        if name not in self._inside:
+        known = (name, self._effort.loose)
+        if known not in self._inside:
             child = self._child(name)
-            self._inside[name] = Inside() if child is None else child.summary()
-        return self._inside[name]
+            self._inside[known] = Inside() if child is None else child.summary()
+        return self._inside[known]
 
     def _child(self, name: str) -> "Origins | None":
         document = self.facts.index.find("Workflow", name) if name else None
@@ -63,7 +66,9 @@ class Origins:
         if other is not None:
             pairs = pair_steps(view, WorkflowView(mapping(other.data)))
             view, peer = pairs.old, WorkflowFacts(pairs.new, self._other)
-        return Origins(WorkflowFacts(view, self.facts.index), self._other, (*self._within, name), peer=peer)
+        return Origins(
+            WorkflowFacts(view, self.facts.index), self._other, self._effort, (*self._within, name), peer=peer
+        )
 
     def children(self) -> Iterator["Origins"]:
         """The workflows that steps run."""
@@ -136,6 +141,7 @@ class Origins:
         place = self.place_of(step.id)
         if place is None:
             return frozenset()
+        # Only its id and what it reads count, which are the same in both states.
         return self.provenance.links(step.id, place, keys_of(self.provenance.graph.places[place].reads))
 
     def sent(self, step: StepView, asked: Asked | None = None, only: frozenset[str] | None = None) -> Links:
@@ -216,9 +222,19 @@ class Values:
     """The origins of values in both states of a workflow."""
 
     def __init__(self, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> None:
+        """Pair the states; they share what may be followed."""
         self.pairs = pairs
-        self.old = Origins(facts[0], facts[1].index, (facts[0].view.name,), peer=facts[1])
-        self.new = Origins(facts[1], facts[0].index, (facts[1].view.name,), peer=facts[0])
+        self.effort = Effort()
+        self.old = Origins(facts[0], facts[1].index, self.effort, (facts[0].view.name,), peer=facts[1])
+        self.new = Origins(facts[1], facts[0].index, self.effort, (facts[1].view.name,), peer=facts[0])
+
+    def both(self, links: Callable[[Origins], Links]) -> tuple[Links, Links]:
+        """The links of both states, followed in the same way."""
+        try:
+            return links(self.old), links(self.new)
+        except TangledError:
+            self.effort.loose = True
+            return links(self.old), links(self.new)
 
     @cached_property
     def are_same(self) -> bool:
@@ -234,7 +250,7 @@ class Values:
         for before, after in self.pairs.matched:
             # A router that reads other keys is told as one that decides otherwise.
             if before.kind == after.kind == "Router" and self.old.read_by(before) == self.new.read_by(after):
-                was, now = self.old.decided(before), self.new.decided(after)
+                was, now = self.both(partial(Origins.decided, step=after))
                 if was != now and was and now:
                     found[after.id] = difference(was, now)
         return found
