@@ -18,9 +18,6 @@ from tuvl.changes.reach import Reach
 from tuvl.changes.revalued import Origins, Values, difference
 from tuvl.dataclass import dataclass
 
-MOST = 200_000
-"""Writes times those who are asked times steps, past which only those who are asked last are looked at."""
-
 VALUES: Mapping[tuple[str, ...], str] = {
     ("idempotency_key",): "write-repeatable",
     ("filters",): "filter-changed",
@@ -52,8 +49,6 @@ def compare_values(findings: Findings, values: Values, reaches: tuple[Reach, Rea
         for before, after in values.pairs.matched
         if reaches[0].deeds.get(before.id) and reaches[1].deeds.get(after.id)
     ]
-    if len(gates) * len(writes) * len(values.new.facts.graph.spine) > MOST:
-        gates = [gate for gate in gates if gate.person][-1:]
     persons = tuple(
         {place: gate.seen for gate in gates if gate.person and (place := origins.place_of(gate.name)) is not None}
         for origins in (values.old, values.new)
@@ -89,7 +84,11 @@ def _write(
 ) -> bool:
     """Tell of one write, by the gravest that it may pass by; returns whether anything was said."""
     before, after = steps
+    done: set[frozenset[str] | None] = set()
     for gate in gates:
+        only = None if gate.person else gate.seen
+        if values.effort.loose and only in done:
+            continue  # by keys alone it is the same wherever somebody was asked
         code = "approval-weakened" if gate.person else _decides(reaches[0], gate.name, before.id)
         if code is None or gate.name == after.id:
             continue
@@ -99,9 +98,10 @@ def _write(
         }
         if None in asked.values():
             continue
-        only = None if gate.person else gate.seen
         by_state = dict(zip((values.old, values.new), steps, strict=True))
         was, now = values.both(partial(_sent, steps=by_state, asked=asked, only=only))
+        if values.effort.loose:
+            done.add(only)
         if was != now:
             what = "was asked about" if gate.person else "decided on"
             why = difference(was, now)

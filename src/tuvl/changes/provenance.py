@@ -32,12 +32,12 @@ MADE = "\0made"
 _ANY = "\0any"
 _BEFORE, _SEEN = -1, -2
 """In place of a step: what was there at the beginning, and what somebody was asked about."""
-_MOST_DECISIONS = 200
-"""Keys with several origins for which it is worked out which decisions choose among them."""
-
-
 MOST = 60_000
 """Reads that are followed in one comparison of two workflows before it goes on loosely."""
+
+
+_EDGES_A_READ = 10
+"""Edges that take as long to walk as a read takes to follow."""
 
 
 class TangledError(Exception):
@@ -86,6 +86,7 @@ class Provenance:
         self._told = told or {}
         self._made: dict[tuple[str, str, bool], str] = {}
         self._since: dict[tuple[int, frozenset[str]], States | None] = {}
+        self._loose: dict[str, Links] = {}
         self._ahead: dict[int, frozenset[int]] = {}
         self.graph: FlowGraph = flow_graph(facts.graph, facts.index)
         self.at = {(place.step.id, place.called): place.index for place in self.graph.places}
@@ -151,8 +152,15 @@ class Provenance:
         """Place → what may have been written last since somebody was asked."""
         key = (asked.place, asked.seen)
         if key not in self._since:
+            self._spend()
             self._since[key] = self._follow(asked)
         return self._since[key]
+
+    def _spend(self) -> None:
+        """Count a walk over the whole flow."""
+        self.effort.left -= sum(map(len, self.graph.edges)) // _EDGES_A_READ
+        if self.effort.left < 0:
+            raise TangledError
 
     def _follow(self, asked: Asked) -> States | None:
         others = {place: seen for place, seen in asked.others.items() if place != asked.place}
@@ -175,6 +183,7 @@ class Provenance:
         """What the values of keys at a place come from; of those that somebody was `asked` about since then."""
         if self.effort.loose:
             return self._loosely(reader, keys)
+        self.effort.left -= 1
         begun = self.states
         since = self.since(asked) if asked is not None else begun
         if begun is None or since is None:
@@ -224,7 +233,14 @@ class Provenance:
 
     def _loosely(self, reader: str, keys: frozenset[str]) -> Links:
         found: set[Link] = set()
-        waiting = [(reader, key) for key in sorted(keys)]
+        for key in keys:
+            if key not in self._loose:
+                self._loose[key] = frozenset(self._by_key(key))
+            found |= {(reader, *link[1:]) if not link[0] else link for link in self._loose[key]}
+        return frozenset(found)
+
+    def _by_key(self, first: str) -> Iterator[Link]:
+        waiting = [("", first)]
         seen = set(waiting)
         while waiting:
             who, key = waiting.pop()
@@ -234,12 +250,11 @@ class Provenance:
                     continue
                 step = self.graph.places[source].step
                 made = f"step {step.id!r}"
-                found |= {(who, key, made), (f"{made} {name}", MADE, self._how(step, name))}
-                for _, reads in self._made_of(source, name, key):
-                    more = {(made, each) for each in reads} - seen
-                    seen |= more
-                    waiting.extend(sorted(more))
-        return frozenset(found)
+                yield who, key, made
+                yield f"{made} {name}", MADE, self._how(step, name)
+                more = {(made, each) for _, reads in self._made_of(source, name, key) for each in reads} - seen
+                seen |= more
+                waiting.extend(more)
 
     def leads(self, place: int, target: int) -> bool:
         """Whether some way leads from a place to another, or back to itself."""
@@ -318,8 +333,8 @@ class Provenance:
     def _decisions(self, place: int, key: str) -> tuple[tuple[Place, str], ...]:
         known = self._choices.get((place, key))
         if known is None:
-            known = tuple(self._deciding(place, key)) if len(self._choices) < _MOST_DECISIONS else ()
-            self._choices[place, key] = known
+            self._spend()
+            known = self._choices[place, key] = tuple(self._deciding(place, key))
         return known
 
     def _deciding(self, place: int, key: str) -> Iterator[tuple[Place, str]]:
