@@ -57,26 +57,40 @@ class Seal:
         self._run_id = run_id
         self._fernet = fernet
 
-    def sealed(self, name: str, value: JsonObject, *, shown: Sequence[str] = _SHOWN) -> JsonObject:
-        """Return what is kept of a value; the keys that are `shown` stay readable."""
+    @property
+    def seals(self) -> bool:
+        """Whether it encrypts anything."""
+        return self._fernet is not None
+
+    def sealed(
+        self, name: str, value: JsonObject, *, shown: Sequence[str] = _SHOWN, number: int | None = None
+    ) -> JsonObject:
+        """Return what is kept of a value; the keys that are `shown` stay readable.
+
+        One of several that follow each other holds its `number`, so that none can stand at the place of another.
+        """
         if self._fernet is None:
             return value
         plain: JsonObject = {key: value[key] for key in shown if key in value}
-        return {**plain, SEALED: self._encrypted(name, value)}
+        return {**plain, SEALED: self._encrypted(name, value, number)}
 
-    def opened(self, name: str, kept: JsonObject, *, must: bool = False) -> JsonObject:
-        """Return the value again; raises `Unopened` where the key does not fit, or `must` and it is not sealed."""
+    def opened(self, name: str, kept: JsonObject, *, must: bool = False, number: int | None = None) -> JsonObject:
+        """Return the value again, which stands at a `number` where it was given one.
+
+        Raises `Unopened` where the key does not fit, the number is another one, or it `must` be sealed and is not.
+        """
         if not is_sealed(kept):
             if must:
                 raise self._refused(
                     "holds an entry that is not encrypted, although the run is; somebody has changed it"
                 )
             return kept
-        return cast(JsonObject, self._decrypted(name, str(kept[SEALED])))
+        return cast(JsonObject, self._decrypted(name, str(kept[SEALED]), number))
 
     def opened_rows(self, rows: Mapping[str, JsonObject], *, must: bool) -> dict[str, JsonObject]:
-        """Return the rows again."""
-        return {name: self.opened(name, row, must=must) for name, row in rows.items()}
+        """Return the rows again, which stand in order: their numbers are 1 and so on."""
+        numbered = enumerate(rows.items(), start=1)
+        return {name: self.opened(name, row, must=must, number=number) for number, (name, row) in numbered}
 
     def sealed_text(self, name: str, text: str) -> str:
         """Return what is kept of a text."""
@@ -86,23 +100,26 @@ class Seal:
         """Return the text again; raises `Unopened` where the key does not fit."""
         return str(self._decrypted(name, kept.removeprefix(f"{SEALED}:"))) if kept.startswith(f"{SEALED}:") else kept
 
-    def _encrypted(self, name: str, value: JsonValue) -> str:
+    def _encrypted(self, name: str, value: JsonValue, number: int | None = None) -> str:
         assert self._fernet is not None
-        return self._fernet.encrypt(json.dumps([self._run_id, name, value]).encode("ascii")).decode("ascii")
+        whole = [self._run_id, name, value] if number is None else [self._run_id, name, value, number]
+        return self._fernet.encrypt(json.dumps(whole).encode("ascii")).decode("ascii")
 
-    def _decrypted(self, name: str, token: str) -> JsonValue:
+    def _decrypted(self, name: str, token: str, number: int | None = None) -> JsonValue:
         if self._fernet is None:
             raise self._refused(f"is encrypted; set {VARIABLE} to the key that it was begun with")
         from cryptography.fernet import InvalidToken
 
         try:
-            run_id, named, value = json.loads(self._fernet.decrypt(token))
+            run_id, named, value, *at = json.loads(self._fernet.decrypt(token))
         except InvalidToken:
             raise self._refused(
                 f"cannot be opened with {VARIABLE}: it was encrypted with another key, or somebody has changed it"
             ) from None
         if (run_id, named) != (self._run_id, name):
             raise self._refused(f"holds {name!r} in the place of another entry; somebody has changed it")
+        if number is not None and at not in ([], [number]):
+            raise self._refused(f"has its entry {at[0]} at the place of entry {number}; somebody has changed it")
         return cast(JsonValue, value)
 
     def _refused(self, what: str) -> Unopened:

@@ -17,7 +17,7 @@ from tuvl.durable.row_table import OF_ROW, KeptRow, RowTable, row_table, rows_of
 from tuvl.durable.rows import row_of
 from tuvl.durable.shared_tables import SCHEMA
 from tuvl.durable.sqlite_file import open_sqlite
-from tuvl.durable.writer import RowWriter
+from tuvl.durable.writer import NewRow, Numbering, RowWriter
 from tuvl.journal import Lost
 
 ROW = row_of({"text": "é"}, 1.5)
@@ -50,6 +50,13 @@ def kept_row(run_id: str, number: int, *, owner: str = "me", name: str = "a/end"
     return KeptRow(run_id=run_id, owner=owner, number=number, name=name, text=text_of(ROW), began=now, ended=now)
 
 
+def new_row(run_id: str, numbers: Numbering, *, owner: str = "me", name: str = "a/end") -> NewRow:
+    def text(number: int) -> str:
+        return text_of(ROW)
+
+    return NewRow(run_id=run_id, owner=owner, name=name, text=text, at=int(time.time() * 1000), numbers=numbers)
+
+
 def table_of(runs: SharedRuns) -> RowTable:
     return row_table(runs.engine, runs.schema, APPLICATION)
 
@@ -60,7 +67,7 @@ async def test_a_row_is_in_the_table_as_dbos_would_have_written_it(tmp_path):
 
     async def body(run_id, payload, rows: DbosRows, found):
         await DBOS.run_step_async({"name": "theirs"}, lambda: ROW)
-        rows._number = 1
+        rows._numbers.last = 1
         await rows.put("ours", ROW)
         return {"owner": owner()}
 
@@ -91,7 +98,13 @@ async def test_rows_of_a_run_that_was_taken_over_are_refused_and_those_beside_th
     had_by(runs, "other", "theirs")
     writer = RowWriter(table_of(runs))
     try:
-        given = [kept_row("mine", 1), kept_row("theirs", 1), kept_row("none", 1), kept_row("mine", 2, name="b/end")]
+        mine = Numbering(0)
+        given = [
+            new_row("mine", mine),
+            new_row("theirs", Numbering(0)),
+            new_row("none", Numbering(0)),
+            new_row("mine", mine, name="b/end"),
+        ]
         assert await asyncio.gather(*map(writer.put, given)) == [True, False, False, True]
         with pytest.raises(Lost):
             await DbosRows("theirs", writer, owner="me", taken=0).put("a/end", ROW)
@@ -108,8 +121,8 @@ async def test_a_number_that_somebody_else_has_written_is_no_success(runs):
     had_by(runs, "me", "r")
     writer = RowWriter(table_of(runs))
     try:
-        assert await writer.put(kept_row("r", 1))
-        assert not await writer.put(kept_row("r", 1, name="other/end"))
+        assert await writer.put(new_row("r", Numbering(0)))
+        assert not await writer.put(new_row("r", Numbering(0), name="other/end"))
     finally:
         writer.close()
 
@@ -135,7 +148,7 @@ class Table:
 
     def __init__(self, lost: int = 0) -> None:
         self.lost = lost
-        self.written: list[list[str]] = []
+        self.written: list[list[tuple[int, str]]] = []
 
     def connect(self):
         return type("Connection", (), {"close": lambda self: None})()
@@ -146,7 +159,7 @@ class Table:
             raise ConnectionError
         if any(row.name == "bad" for row in rows):
             raise ValueError("bad")
-        self.written.append([row.name for row in rows])
+        self.written.append([(row.number, row.name) for row in rows])
         return {(row.run_id, row.number) for row in rows}
 
     def lost_connection(self, error: Exception) -> bool:
@@ -156,26 +169,26 @@ class Table:
         return RecordFailed(type(error).__name__)
 
 
-async def test_a_row_that_cannot_be_written_takes_no_other_one_along():
+async def test_a_row_that_cannot_be_written_takes_no_other_one_along_and_no_number():
     table = Table()
     writer = RowWriter(table)
-    names = ["a", "bad", "b"]
-    given = [writer.put(kept_row("r", number, name=name)) for number, name in enumerate(names)]
+    numbers = Numbering(7)
+    given = [writer.put(new_row("r", numbers, name=name)) for name in ("a", "bad", "b")]
     first, bad, last = await asyncio.gather(*given, return_exceptions=True)
     writer.close()
     assert (first, last) == (True, True)
     assert isinstance(bad, RecordFailed)
-    assert sorted(name for names in table.written for name in names) == ["a", "b"]
+    assert [one for rows in table.written for one in rows] == [(8, "a"), (9, "b")]
 
 
 async def test_rows_wait_for_a_database_that_is_away_and_are_written_once_it_is_back():
     table = Table(lost=2)
     writer = RowWriter(table)
-    assert await writer.put(kept_row("r", 1, name="a"))
+    assert await writer.put(new_row("r", Numbering(0)))
     writer.close()
-    assert table.written == [["a"]]
+    assert table.written == [[(1, "a/end")]]
     with pytest.raises(RecordFailed):
-        await writer.put(kept_row("r", 2))
+        await writer.put(new_row("r", Numbering(0)))
 
 
 def test_half_a_character_is_written_so_that_databases_take_it():

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 import dbos
@@ -20,10 +21,10 @@ from dbos._serialization import DBOSDefaultSerializer, DBOSPortableJSONSerialize
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.faults import RecordFailed
-from tuvl.durable.row_table import KeptRow, row_table, rows_of, text_of
-from tuvl.durable.rows import APPLICATION_VERSION
+from tuvl.durable.row_table import row_table, rows_of, text_of
+from tuvl.durable.rows import APPLICATION_VERSION, RESULT, row_of
 from tuvl.durable.sqlite_file import open_sqlite
-from tuvl.durable.writer import RowWriter
+from tuvl.durable.writer import NewRow, Numbering, RowWriter
 from tuvl.journal import Lost
 from tuvl.sealing import Seal
 from tuvl.values import JsonObject
@@ -59,6 +60,8 @@ class Kept:
 
     payload: JsonObject
     rows: dict[str, JsonObject]
+    highest: int
+    """Number of the last one."""
 
 
 def read(path: str, run_id: str) -> Kept | None:
@@ -73,8 +76,8 @@ def read(path: str, run_id: str) -> Kept | None:
         found = client.list_workflows(workflow_ids=[run_id], load_input=True, load_output=False)
         if not found or found[0].input is None:
             return None
-        rows = {step["function_name"]: cast(JsonObject, step["output"]) for step in client.list_workflow_steps(run_id)}
-        return Kept(payload=cast(JsonObject, found[0].input["args"][0]), rows=rows)
+        highest, rows = rows_of(engine, None, [run_id])[run_id]
+        return Kept(payload=cast(JsonObject, found[0].input["args"][0]), rows=rows, highest=highest)
     finally:
         client.destroy()
         engine.dispose()
@@ -91,7 +94,9 @@ class DbosRows:
         """What marks the run as this process's."""
         self._run_id = run_id
         self._writer = writer
-        self._number = taken
+        self.taken = taken
+        """Number of the last row that was there."""
+        self._numbers = Numbering(taken)
         self.seal: Seal | None = None
         """What encrypts them, where anything does."""
         self.sealed = False
@@ -99,19 +104,29 @@ class DbosRows:
 
     async def put(self, name: str, row: JsonObject) -> None:
         """Keep a row; raises `EngineError` when it cannot be kept, `Lost` when another process has the run by now."""
-        self._number += 1
-        now = int(time.time() * 1000)
-        kept = KeptRow(
+        seal = self.seal
+
+        def text(number: int) -> str:
+            return text_of(row if seal is None else seal.sealed(name, row, number=number))
+
+        new = NewRow(
             run_id=self._run_id,
             owner=self.owner,
-            number=self._number,
             name=name,
-            text=text_of(row if self.seal is None else self.seal.sealed(name, row)),
-            began=now,
-            ended=now,
+            text=text,
+            at=int(time.time() * 1000),
+            numbers=self._numbers,
         )
-        if not await self._writer.put(kept):
+        if not await self._writer.put(new):
             raise Lost
+
+    async def end(self, result: JsonObject) -> JsonObject:
+        """Return what is kept as the end of the run, which is on record first where it is encrypted."""
+        if self.seal is None or not self.seal.seals:
+            return result
+        with suppress(RecordFailed):  # what cannot be kept there may still be kept as the end of the run
+            await self.put(RESULT, row_of(result, 0.0))
+        return self.seal.sealed(RESULT, result)
 
 
 Performs = Callable[[JsonObject], Coroutine[Any, Any, JsonObject]]

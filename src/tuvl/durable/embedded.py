@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuvl.dataclass import dataclass
+from tuvl.durable.entries import entries_of
 from tuvl.durable.faults import RecordFailed, RecordNotBegun
 from tuvl.durable.files import RunFiles
 from tuvl.durable.inherited import record_of
@@ -107,8 +108,8 @@ class EmbeddedRuns:
             raise UsageError(f"the record of run {run_id!r} is empty; start it anew")
         seal = Keys(self._keys).of(run_id)
         payload = seal.opened(PAYLOAD, kept.payload)
-        rows = seal.opened_rows(kept.rows, must=is_sealed(kept.payload))
-        return replace(kept, payload=payload, rows=record_of(payload, rows))
+        own = entries_of(seal, run_id, kept.rows, highest=kept.highest, must=is_sealed(kept.payload))
+        return replace(kept, payload=payload, rows=record_of(payload, own.rows))
 
 
 class _Performance:
@@ -120,6 +121,7 @@ class _Performance:
         self._answers = answers
         self._again = again
         self._result: RunResult | None = None
+        self._document: JsonObject | None = None
         self._error: Exception | None = None
         self._unused: tuple[Answer, ...] = ()
         self.begun = False
@@ -132,9 +134,13 @@ class _Performance:
 
         self.begun = True
         try:
-            found = self._seal.opened_rows(found, must=is_sealed(payload))
+            entries = entries_of(self._seal, run_id, found, highest=rows.taken, must=is_sealed(payload))
             payload = self._seal.opened(PAYLOAD, payload)
-            found = record_of(payload, found, self._answers)
+            if entries.result is not None:
+                # Its process was lost before that was its status, too; or somebody has changed that.
+                self._document = entries.result
+                return {"v": 1, "result": self._seal.sealed(RESULT, entries.result)}
+            found = record_of(payload, entries.rows, self._answers)
             rows.seal = self._seal
             journal = DurableJournal(rows, found, answers=self._answers, again=self._again)
             self._result = await self._perform(payload, journal)
@@ -145,13 +151,16 @@ class _Performance:
         error_type = None if self._result.error is None else self._result.error.type
         if self._result.status == "suspended" or error_type == "record_failed":
             raise LeftOpen
-        return {"v": 1, "result": self._seal.sealed(RESULT, self._result.to_json())}
+        self._document = self._result.to_json()
+        return {"v": 1, "result": await rows.end(self._document)}
 
     def ended(self) -> Ended:
         if self._error is not None:
             raise self._error
-        assert self._result is not None
-        return Ended(document=self._result.to_json(), result=self._result, unused=bool(self._unused))
+        if self._document is None:
+            assert self._result is not None
+            self._document = self._result.to_json()
+        return Ended(document=self._document, result=self._result, unused=bool(self._unused))
 
 
 def _inspected(path: Path, run_id: str) -> JsonObject | None:

@@ -9,6 +9,7 @@ from typing import cast
 
 import sqlalchemy as sa
 
+from tuvl.durable.entries import missing
 from tuvl.durable.faults import RecordDamaged, RecordFailed
 from tuvl.durable.row_table import FORM
 from tuvl.durable.rows import APPLICATION_VERSION, checked
@@ -82,11 +83,17 @@ def _result(connection: sa.Connection, path: Path, run_id: str) -> JsonObject | 
 
 
 def _check_rows(connection: sa.Connection, path: Path, run_id: str) -> None:
-    query = "SELECT function_name, output, serialization FROM operation_outputs WHERE workflow_uuid = ?"
-    rows = connection.exec_driver_sql(query, (run_id,))
+    query = (
+        "SELECT function_name, output, serialization, function_id FROM operation_outputs WHERE workflow_uuid = ? "
+        "ORDER BY function_id"
+    )
+    rows = connection.exec_driver_sql(query, (run_id,)).all()
+    gap = missing(max((int(number) for _, _, _, number in rows), default=0), len(rows))
+    if gap is not None:
+        raise _damaged(path, run_id, gap)
     try:
         # Of a row in any other writing nothing is read: it may be code.
-        checked({str(name): _parsed(text) if form == FORM else None for name, text, form in rows})
+        checked({str(name): _parsed(text) if form == FORM else None for name, text, form, _ in rows})
     except RecordDamaged as error:
         raise UsageError(str(error) if error.foreign else _damaged(path, run_id, error.why)) from None
 

@@ -20,7 +20,8 @@ from dbos._serialization import DBOSPortableJSONSerializer
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, config_of, owner, registered, without_pickle
-from tuvl.durable.faults import RecordFailed
+from tuvl.durable.entries import entries_of
+from tuvl.durable.faults import RecordDamaged, RecordFailed
 from tuvl.durable.idling import Idling, Resting
 from tuvl.durable.row_table import row_table, rows_of, taken_by
 from tuvl.durable.rows import PAYLOAD, RESULT
@@ -29,7 +30,9 @@ from tuvl.durable.shared_state import DatabaseFault, SharedState
 from tuvl.durable.shared_tables import PRIVATE, QUEUE, WAITING
 from tuvl.durable.together import Together
 from tuvl.durable.writer import RowWriter
-from tuvl.sealing import Keys, Unopened, is_sealed
+from tuvl.errors import UsageError
+from tuvl.journal import Lost
+from tuvl.sealing import Keys, is_sealed
 from tuvl.values import JsonObject
 
 POLL_S = 0.1
@@ -161,9 +164,8 @@ class SharedRuns:
 
     def rows(self, run_id: str, *, sealed: bool) -> dict[str, JsonObject]:
         """Return what is recorded of a run, in order; of one that is `sealed`, each entry has to be."""
-        steps = self._reached.list_workflow_steps(run_id)
-        rows = {step["function_name"]: cast(JsonObject, step["output"]) for step in steps}
-        return self.keys.of(run_id).opened_rows(rows, must=sealed)
+        highest, rows = rows_of(self.engine, self.schema, [run_id])[run_id]
+        return entries_of(self.keys.of(run_id), run_id, rows, highest=highest, must=sealed).rows
 
     @property
     def _reached(self) -> DBOSClient:
@@ -306,7 +308,7 @@ class Taker:
         rows = DbosRows(run_id, self._writer, owner=mine, taken=found.highest, attempt=found.attempt)
         try:
             return await self._opened(run_id, payload, rows, kept)
-        except Unopened as error:
+        except (UsageError, RecordDamaged) as error:
             _log.error("run %r is laid aside, and nobody takes it: %s", run_id, error)
             await self._done(run_id, partial(self._runs.state.lay_aside, run_id, owner=mine))
             raise LeftToOthers from None
@@ -316,12 +318,18 @@ class Taker:
     ) -> JsonObject:
         rows.seal = seal = self._runs.keys.of(run_id)
         rows.sealed = is_sealed(payload)
-        found = seal.opened_rows(kept, must=rows.sealed)
+        found = entries_of(seal, run_id, kept, highest=rows.taken, must=rows.sealed)
         payload = seal.opened(PAYLOAD, payload)
         if self._runs.keys:
             await self._done(run_id, partial(self._runs.state.mark, run_id))
-        ended = await self._body(run_id, payload, rows, found)
-        return {**ended, "result": seal.sealed(RESULT, cast(JsonObject, ended["result"]))}
+        if found.result is not None:
+            # Its process was lost before that was its status, too; or somebody has changed that.
+            return {"v": 1, "result": seal.sealed(RESULT, found.result)}
+        ended = await self._body(run_id, payload, rows, found.rows)
+        try:
+            return {**ended, "result": await rows.end(cast(JsonObject, ended["result"]))}
+        except Lost:
+            raise LeftToOthers from None
 
     async def _done(self, run_id: str, work: Callable[[], None]) -> None:
         """Do work on the database, whenever that can be done."""

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from tuvl.durable.backend import APPLICATION
 from tuvl.durable.definitions import DEFINITION
+from tuvl.durable.entries import entries_of
 from tuvl.durable.postgres import lock_key
 from tuvl.durable.queued import SharedRuns
 from tuvl.durable.row_table import FORM, OF_ROW, rows_of, text_of
@@ -36,7 +37,7 @@ class Renewals:
     def record(self, run_id: str, *, sealed: bool) -> tuple[int, dict[str, JsonObject]]:
         """Return the number of the last entry of a run, and its entries in order."""
         last, rows = rows_of(self._runs.engine, self._runs.schema, [run_id])[run_id]
-        return last, self._runs.keys.of(run_id).opened_rows(rows, must=sealed)
+        return last, entries_of(self._runs.keys.of(run_id), run_id, rows, highest=last, must=sealed).rows
 
     def standing(self, run_id: str) -> Renewed | None:
         """Return what is in the way of giving a run another definition; `None` when nothing is."""
@@ -49,7 +50,7 @@ class Renewals:
         """
         name = f"{DEFINITION}#{uuid4().hex[:8]}"
         self._state.mark(run_id)
-        entry = self._runs.keys.of(run_id).sealed(name, row_of(definition, at))
+        entry = self._runs.keys.of(run_id).sealed(name, row_of(definition, at), number=after + 1)
 
         def renew(connection: sa.Connection) -> Renewed:
             refused = self._in_the_way(connection, run_id)

@@ -9,10 +9,11 @@ import contextlib
 import logging
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
+from tuvl.dataclass import dataclass
 from tuvl.durable.faults import RecordFailed
 from tuvl.durable.row_table import KeptRow, RowTable
 
@@ -22,7 +23,42 @@ MOST = 100
 PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
 """Wait before another connection is tried; it grows. Rows wait for as long as it takes: what was done is the truth."""
 
-_Waiting = tuple[KeptRow, "asyncio.Future[bool]", asyncio.AbstractEventLoop]
+
+@dataclass(slots=True)
+class Numbering:
+    """Numbers the rows of a run as they are written: one that cannot be written takes none, so that none is missing."""
+
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRow:
+    """One row that is to be written."""
+
+    run_id: str
+    owner: str
+    """What marks the run as its writer's."""
+    name: str
+    text: Callable[[int], str]
+    """Gives what is written, by its number."""
+    at: int
+    """Milliseconds since 1970."""
+    numbers: Numbering
+
+    def numbered(self, number: int) -> KeptRow:
+        """Return it as it is written."""
+        return KeptRow(
+            run_id=self.run_id,
+            owner=self.owner,
+            number=number,
+            name=self.name,
+            text=self.text(number),
+            began=self.at,
+            ended=self.at,
+        )
+
+
+_Waiting = tuple[NewRow, "asyncio.Future[bool]", asyncio.AbstractEventLoop]
 
 _log = logging.getLogger("tuvl.durable")
 
@@ -37,7 +73,7 @@ class RowWriter:
         self._closing = threading.Event()
         self._connection: DBAPIConnection | None = None
 
-    async def put(self, row: KeptRow) -> bool:
+    async def put(self, row: NewRow) -> bool:
         """Write a row, and return when it is on the disk; `False` when the run is its writer's no more.
 
         Raises `RecordFailed` when it cannot be written.
@@ -72,15 +108,20 @@ class RowWriter:
                 _tell(waiting, self._outcomes([row for row, _, _ in waiting]))
         self._let_go()
 
-    def _outcomes(self, rows: Sequence[KeptRow]) -> list[bool | Exception]:
+    def _outcomes(self, rows: Sequence[NewRow]) -> list[bool | Exception]:
         try:
-            written = self._written(rows)
+            numbered = _numbered(rows)
+            written = self._written(numbered)
         except Exception as error:  # noqa: BLE001 - whoever put the row gets it
             if len(rows) > 1:
                 # One bad row must not take others along.
                 return [outcome for row in rows for outcome in self._outcomes([row])]
             return [self._table.fault(error)]
-        return [(row.run_id, row.number) in written for row in rows]
+        outcomes = [(row.run_id, row.number) in written for row in numbered]
+        for new, row, is_written in zip(rows, numbered, outcomes, strict=True):
+            if is_written:
+                new.numbers.last = row.number
+        return list(outcomes)
 
     def _written(self, rows: Sequence[KeptRow]) -> set[tuple[str, int]]:
         pause = PAUSE_S
@@ -104,6 +145,15 @@ class RowWriter:
         if connection is not None:
             with contextlib.suppress(Exception):  # it may be lost already, each driver with words of its own
                 connection.close()
+
+
+def _numbered(rows: Sequence[NewRow]) -> list[KeptRow]:
+    last: dict[int, int] = {}
+    numbered = []
+    for row in rows:
+        number = last[id(row.numbers)] = last.get(id(row.numbers), row.numbers.last) + 1
+        numbered.append(row.numbered(number))
+    return numbered
 
 
 def _tell(waiting: Sequence[_Waiting], outcomes: Sequence[bool | Exception]) -> None:
