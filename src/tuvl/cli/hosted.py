@@ -1,5 +1,6 @@
 """Durable runs on the database of a host, from the command line: performed here, or waited for where they go on."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -15,6 +16,7 @@ from tuvl.control import RunControl
 from tuvl.engine.result import EXIT_CODES, Status
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
+from tuvl.hosting.asking import DatabaseAway
 from tuvl.hosting.host import Host
 from tuvl.hosting.opening import FILE, is_shared
 from tuvl.hosting.performing import durable_approvals
@@ -71,9 +73,12 @@ async def run_hosted(
     """Start a run and perform it here; returns its document."""
     async with hosted(project, settings, control=control, sinks=sinks, approvals=approvals) as host:
         run_id = request.run_id or uuid4().hex
-        await host.start(replace(request, run_id=run_id), here=True)
+        try:
+            await host.start(replace(request, run_id=run_id), here=True)
+        except DatabaseAway as error:
+            raise DatabaseAway(f"{error}; whether it has the run by now, `tuvl resume {run_id}` tells") from error
         say(f"durable run {run_id}; a worker goes on with it when this process is lost, or `tuvl resume {run_id}`")
-        return await performed_here(host, run_id, control)
+        return await performed_here(host, run_id, control, say=say)
 
 
 async def performed_here(
@@ -81,22 +86,59 @@ async def performed_here(
 ) -> JsonObject:
     """Perform a run here if nobody has it, or wait for whoever has; returns its document.
 
-    A control that is told to abort aborts the run wherever it goes on.
+    A control that is told to abort aborts the run wherever it goes on. Where the database is away, it is waited for, as
+    a worker does: what goes on here is not cut off.
     """
-    told, asked = False, False
+    following = _Following(host, run_id, control, _unsaid if say is None else say)
     while True:
+        try:
+            found = await following.look()
+        except DatabaseAway as error:
+            following.is_away(error)
+            await asyncio.sleep(LOOK_S)
+        else:
+            if found is not None:
+                return found
+
+
+class _Following:
+    """A run that somebody here waits for."""
+
+    def __init__(self, host: Host, run_id: str, control: RunControl, say: Callable[[str], None]) -> None:
+        self._host = host
+        self._run_id = run_id
+        self._control = control
+        self._say = say
+        self._told = False
+        self._aborted = False
+        self._away = False
+
+    async def look(self) -> JsonObject | None:
+        """Wait for a while, and see that somebody has the run; returns its document when there is one."""
+        host, run_id, control = self._host, self._run_id, self._control
         found = await host.wait(run_id, LOOK_S)
         if found is not None:
             return found
-        if control.aborted and not asked and run_id not in host.running:
-            asked = True
+        self._away = False
+        if control.aborted and not self._aborted and run_id not in host.running:
             with suppress(UsageError):  # it has ended just now
                 await host.abort(run_id, control.abort_reason or "aborted", "the operator")
-        if run_id in host.running or await host.take(run_id) or told:
-            continue
-        told = True
-        if say is not None:
-            say("another process has the run; waiting for it")
+            self._aborted = True
+        if run_id in host.running or await host.take(run_id) or self._told:
+            return None
+        self._told = True
+        self._say("another process has the run; waiting for it")
+        return None
+
+    def is_away(self, error: DatabaseAway) -> None:
+        """Say once that the database is away."""
+        if not self._away:
+            self._away = True
+            self._say(f"{error}; waiting for it. `tuvl resume {self._run_id}` goes on with the run if this is ended")
+
+
+def _unsaid(line: str) -> None:
+    """Say nothing."""
 
 
 async def waiting_run(host: Host, run_id: str) -> WaitingRun:

@@ -10,8 +10,12 @@ Given = ParamSpec("Given")
 Told = TypeVar("Told")
 
 
+class DatabaseAway(ConfigError):
+    """The database of durable runs does not answer just now; whoever has a run there waits until it does."""
+
+
 async def asked(question: Callable[Given, Told], *args: Given.args, **named: Given.kwargs) -> Told:
-    """Ask the database, in a thread; raises `ConfigError` where it does not answer, `UsageError` for a value."""
+    """Ask the database, in a thread; raises `DatabaseAway` where it does not answer, `UsageError` for a value."""
     from tuvl.data.faults import is_of_value  # they import SQLAlchemy
     from tuvl.durable.shared_state import DatabaseFault
 
@@ -20,4 +24,4 @@ async def asked(question: Callable[Given, Told], *args: Given.args, **named: Giv
     except DatabaseFault as error:
         if is_of_value(error):
             raise UsageError("the database of durable runs cannot keep a value of what is asked") from error
-        raise ConfigError(f"the database of durable runs does not answer: {type(error).__name__}") from error
+        raise DatabaseAway(f"the database of durable runs does not answer: {type(error).__name__}") from error
