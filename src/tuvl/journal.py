@@ -31,6 +31,8 @@ class Effect:
     """Whether it may be done again when its end is not known: it carries the same idempotency key each time."""
     writes: bool = True
     """Whether it changes anything, as its definition has it now; one that was begun by another may have."""
+    alone: bool = False
+    """Whether its work is done by itself, and not by parts that are on record: those in it stand beside the work."""
     request: str | None = None
     """Digest of what it asks for, its idempotency key included; `None` where that cannot be told beforehand."""
     proves: Callable[[], Awaitable[bool]] | None = None

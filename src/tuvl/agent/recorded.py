@@ -28,6 +28,8 @@ class RecordedModel(ModelAround):
     journal: Journal
     part: str
     by_content: bool = False
+    inside: Callable[[], Journal] | None = None
+    """Gives the part of the record for the call that is made just now; without it that is always `journal`."""
     stateful: "Stateful | None" = None
     """The model behind it, where that remembers how far it is."""
     steers: RecordedSteers | None = None
@@ -43,7 +45,8 @@ class RecordedModel(ModelAround):
         # A digest of its own for each call: a history that was shortened is no longer the one that was read.
         asked = RequestDigest().of(request)
         part = self.part if self.steers is None else self.steers.part_of(self.part)
-        name = self.journal.numbered(f"{part}.{asked[:32]}" if self.by_content else part)
+        journal = self.journal if self.inside is None else self.inside()
+        name = journal.numbered(f"{part}.{asked[:32]}" if self.by_content else part)
         if self.steers is not None:
             self.steers.check_call(name)
 
@@ -55,7 +58,7 @@ class RecordedModel(ModelAround):
             made = True
             return outcome
 
-        kept = cast(JsonObject, await self.journal.record(name, call, asked=asked))
+        kept = cast(JsonObject, await journal.record(name, call, asked=asked))
         if not made and self.meter is not None and "lost" in kept:
             spend(self.meter, cast(JsonObject, kept["lost"]))
         if "error" in kept:
@@ -93,6 +96,7 @@ def recorded_model(
     *,
     raw: ChatModel,
     by_content: bool = False,
+    inside: Callable[[], Journal] | None = None,
     steers: RecordedSteers | None = None,
     meter: Meter | None = None,
 ) -> ChatModel:
@@ -108,6 +112,7 @@ def recorded_model(
         journal=journal,
         part=part,
         by_content=by_content,
+        inside=inside,
         stateful=stateful,
         steers=steers,
         meter=meter,

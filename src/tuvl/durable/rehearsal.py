@@ -61,7 +61,7 @@ class Rehearsal(DurableJournal):
         """Return the recorded outcome; work whose outcome is not recorded goes through its parts, and is not done."""
         full = self._prefix + name
         row = self._rows.get(full)
-        if (effect is None or not effect.writes) and self._has_parts(full):
+        if (effect is None or not effect.alone) and self._has_parts(full):
             # Gone through part by part, since the whole says nothing of what was asked within it.
             ends = len(self._ends)
             try:

@@ -15,8 +15,8 @@ from tuvl.tools.tool import ToolFailure, ToolOutcome, ToolPlan
 from tuvl.tools.toolbox import CallBook, CallWork, RequestedCall, Writes
 from tuvl.values import JsonObject, JsonValue
 
-_call: ContextVar[RunServices | None] = ContextVar("tuvl_recorded_call", default=None)
-"""The services of the call that is made just now: a tool's dispatch is not told which call it serves."""
+_call: ContextVar[tuple[StepScope, RunServices] | None] = ContextVar("tuvl_recorded_call", default=None)
+"""The agent whose call is made just now, and the services of the call: a tool's dispatch is not told which it is."""
 
 
 def book_of(scope: StepScope, bounds: Bounds) -> CallBook | None:
@@ -24,10 +24,11 @@ def book_of(scope: StepScope, bounds: Bounds) -> CallBook | None:
     return RecordedCalls(scope=scope, bounds=bounds) if scope.services.journal.keeps else None
 
 
-def services_of_call(services: RunServices) -> RunServices:
-    """Return the services of the call that is made just now, with the meter and the budgets of those given."""
-    inside = _call.get()
-    if inside is None or not services.journal.keeps:
+def services_of_call(scope: StepScope, services: RunServices) -> RunServices:
+    """Return the services of the call that an agent makes just now, with the meter and the budgets of those given."""
+    caller, inside = _call.get() or (None, services)
+    # Inside of one agent's call another one may be at work, whose own calls have a place of their own.
+    if caller is not scope:
         return services
     return replace(services, journal=inside.journal, approvals=inside.approvals, take_steps=inside.take_steps)
 
@@ -50,7 +51,7 @@ class RecordedCalls:
         values = {**self.scope.values, **arguments, "args": arguments}
 
         async def making(inside: RunServices) -> JsonObject:
-            token = _call.set(inside)
+            token = _call.set((self.scope, inside))
             try:
                 observation, writes = await work()
             finally:

@@ -1,6 +1,7 @@
 """What guards and observes one agent: the gates of its guardrails, what they keep out of the trace, its tool hooks."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tuvl.agent.gates import Gates, OpenGates
 from tuvl.agent.ledger import Ledger
@@ -11,10 +12,12 @@ from tuvl.guardrails.gate import GuardedGates
 from tuvl.guardrails.guard import GuardServices
 from tuvl.guardrails.masking.masker import masker_for
 from tuvl.hooks.tools import HookedTools
+from tuvl.journal import Journal
 from tuvl.llm.messages import ChatModel
 from tuvl.plan.guards import GuardrailPlan, PiiMaskGuard
 from tuvl.plan.model import AgentPlan, ModelPlan
-from tuvl.steps.base import RunServices, StepScope
+from tuvl.steps.agent_book import services_of_call
+from tuvl.steps.base import StepScope
 from tuvl.tools.toolbox import ToolHooks
 from tuvl.values import JsonValue
 
@@ -27,7 +30,7 @@ def gates_of(agent: AgentPlan, scope: StepScope, bounds: Bounds, ledger: Ledger)
     return GuardedGates.of(
         agent.guardrails,
         GuardServices(
-            model_for=lambda plan: recorded_judge(services, plan),
+            model_for=lambda plan: recorded_judge(scope, plan),
             meter=bounds.meter,
             clock=services.clock,
             judge_timeout_s=services.settings.agent_judge_timeout_s,
@@ -39,10 +42,19 @@ def gates_of(agent: AgentPlan, scope: StepScope, bounds: Bounds, ledger: Ledger)
     )
 
 
-def recorded_judge(services: RunServices, plan: ModelPlan) -> ChatModel:
-    """Return the model of a judge, on record: which calls it is asked about may come in another order next time."""
+def recorded_judge(scope: StepScope, plan: ModelPlan) -> ChatModel:
+    """Return the model of a judge, on record: which calls it is asked about may come in another order next time.
+
+    What it says of a tool's result is part of that call: it is not asked again where the call is on record.
+    """
+    services = scope.services
     raw = services.model_for(plan)
-    return recorded_model(raw, services.journal, f"judge.{plan.name}", raw=raw, by_content=True)
+    inside = partial(_journal_of_call, scope)
+    return recorded_model(raw, services.journal, f"judge.{plan.name}", raw=raw, by_content=True, inside=inside)
+
+
+def _journal_of_call(scope: StepScope) -> Journal:
+    return services_of_call(scope, scope.services).journal
 
 
 def masks_of(agent: AgentPlan) -> Masks:

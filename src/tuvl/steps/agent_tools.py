@@ -59,7 +59,7 @@ def _tool_dispatch(scope: StepScope, bounds: Bounds) -> ToolDispatch:
 
     async def dispatch(ref: str, arguments: JsonObject) -> ToolOutcome:
         given = {**around, **arguments} if around else arguments
-        result = await services.dispatch(ref, given, services=services_of_call(services))
+        result = await services.dispatch(ref, given, services=services_of_call(scope, services))
         if result.failure is not None:
             failure = result.failure
             if failure.type in FATAL_TYPES:

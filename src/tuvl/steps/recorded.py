@@ -50,8 +50,9 @@ def effect_of(step: StepPlan, place: str, services: RunServices, values: Mapping
         return Effect(step=place, kind=step.kind, repeatable=False, writes=False)
     request = request_of(step, values)
     if step.effects == "read":
-        return Effect(step=place, kind=step.kind, repeatable=False, writes=False, request=request)
-    return Effect(step=place, kind=step.kind, repeatable=step.keyed, proves=_proof(step, services), request=request)
+        return Effect(step=place, kind=step.kind, repeatable=False, writes=False, alone=True, request=request)
+    proves = _proof(step, services)
+    return Effect(step=place, kind=step.kind, repeatable=step.keyed, proves=proves, alone=True, request=request)
 
 
 def _proof(step: StepPlan, services: RunServices) -> Callable[[], Awaitable[bool]] | None:

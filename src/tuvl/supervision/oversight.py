@@ -88,7 +88,7 @@ class AgentOverseer:
             if plan is None
             else LoopJudge.of(
                 plan,
-                recorded_judge(services, plan.model),
+                recorded_judge(scope, plan.model),
                 timeout_s=services.settings.agent_judge_timeout_s,
                 bounds=bounds,
                 ledger=ledger,
