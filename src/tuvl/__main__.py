@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tuvl import __version__
 from tuvl.cli.streams import flush_stdout, take_over, write_stdout
-from tuvl.interrupted import INTERRUPTED, stop_quietly_no_more
+from tuvl.interrupted import INTERRUPTED, hush_late_threads, stop_quietly_no_more
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -14,6 +14,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(list(argv))
     try:
         stop_quietly_no_more()
+        hush_late_threads()
         take_over()
         code = _run(sys.argv[1:])
         if not flush_stdout():

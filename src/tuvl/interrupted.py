@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells give it."""
@@ -26,6 +27,17 @@ def stop_quietly_no_more() -> None:
     """Let Ctrl-C raise `KeyboardInterrupt` again."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def hush_late_threads() -> None:
+    """Let threads say nothing that come with a result to an event loop which an interrupt has closed meanwhile."""
+    said = threading.excepthook
+
+    def hush(raised: threading.ExceptHookArgs) -> None:
+        if not (isinstance(raised.exc_value, RuntimeError) and str(raised.exc_value) == "Event loop is closed"):
+            said(raised)
+
+    threading.excepthook = hush
 
 
 def _is_ours() -> bool:
