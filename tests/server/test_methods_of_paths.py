@@ -28,9 +28,10 @@ async def test_a_method_that_a_path_does_not_take_is_told_with_those_it_takes(tm
         for path, allowed in OWN:
             asked = await client.options(path)
             assert (asked.status_code, asked.headers["allow"], asked.content) == (204, allowed, b""), path
-            wrong = await client.delete(path)
-            assert allowed in problem(wrong, 405, "wrong-method")["detail"]
-            assert wrong.headers["allow"] == allowed
+            for method in ("DELETE", "TRACE"):
+                wrong = await client.request(method, path)
+                assert allowed in problem(wrong, 405, "wrong-method")["detail"]
+                assert wrong.headers["allow"] == allowed
         for method in ("OPTIONS", "HEAD", "GET", "DELETE"):
             assert (await client.request(method, "/api/runs/x/y/z")).status_code == 404
         problem(await client.request("PROPFIND", "/api/runs"), 501, "unknown-method")

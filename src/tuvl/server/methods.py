@@ -18,6 +18,11 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 ASKING = ("HEAD", "OPTIONS")
 """Methods that ask about a path; neither starts anything."""
 
+REFUSED = ("TRACE",)
+"""Methods of HTTP that every server knows, and no path here takes."""
+
+_KNOWN = frozenset((*METHODS, *ASKING, *REFUSED))
+
 
 class Methods:
     """Wraps the application, inside of the door."""
@@ -31,7 +36,7 @@ class Methods:
             await self._app(scope, receive, send)
             return
         method = scope["method"]
-        if method not in METHODS and method not in ASKING:
+        if method not in _KNOWN:
             raise Problem(501, "unknown-method", "the server knows no such method")
         if method == "HEAD" and is_of_server(scope["path"]):
             await self._head(scope, receive, send)

@@ -11,7 +11,7 @@ from tuvl.principal import Principal
 from tuvl.server.admitting import take
 from tuvl.server.authentication import Caller
 from tuvl.server.catalogue import Offered
-from tuvl.server.methods import ASKING, METHODS, methods_at, without_start
+from tuvl.server.methods import ASKING, METHODS, REFUSED, methods_at, without_start
 from tuvl.server.problems import Problem, check_json, read_json
 from tuvl.server.routes.answers import answer_start, key_of, mode_of
 from tuvl.server.routes.callers import address_of, authenticated
@@ -30,7 +30,7 @@ def triggers_router(services: Services, own: Sequence[APIRouter]) -> APIRouter:
     """Return the paths; `own` are the routers of the server's paths, which tell the methods that those take."""
     router = APIRouter(include_in_schema=False)
 
-    @router.api_route("/{path:path}", methods=[*METHODS, *ASKING])
+    @router.api_route("/{path:path}", methods=[*METHODS, *ASKING, *REFUSED])
     async def trigger(request: Request) -> Response:
         path = request.url.path
         if is_of_server(path):
