@@ -150,6 +150,6 @@ async def test_times_for_answers_run_out_as_ever_after_the_file_could_not_be_wri
 
 async def test_whoever_starts_a_run_is_told_that_the_database_is_away(lone_site):
     async with lone_site.host(concurrency=0) as host:
-        with held(lone_site), pytest.raises(ConfigError, match="the database of durable runs does not answer"):
+        with held(lone_site), pytest.raises(ConfigError, match="does not answer: another program has held its file"):
             await host.start(StartRequest(workflow="lined", input={}))
         assert await host.start(StartRequest(workflow="lined", input={}))

@@ -1,11 +1,14 @@
 """Durable runs over HTTP: kept, answered exactly once, aborted while they wait, gone on with by the next process."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from zoneinfo import ZoneInfo
 
 from tests.server.server_support import GATED, QUESTION, events_of, problem, serving, shop
 from tests.support.gates import opened, reached
 from tuvl.analysis.cron import parse_cron
+from tuvl.durable import sqlite_file
 from tuvl.hosting.requests import StartRequest
 from tuvl.hosting.schedules import Schedule
 from tuvl.hosting.scheduling import SCHEDULER
@@ -27,6 +30,19 @@ async def settled(client, run_id: str) -> dict:
             shown = (await client.get(f"/api/runs/{run_id}")).json()
             if shown["status"] not in {"queued", "running"}:
                 return shown
+
+
+async def test_a_start_while_the_database_cannot_be_written_is_to_be_tried_again_soon(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite_file, "BUSY_S", 0.2)
+    async with serving(shop(tmp_path), durable=True) as server:
+        client = await server.client()
+        with closing(sqlite3.connect(tmp_path / ".tuvl" / "host.sqlite", isolation_level=None)) as file:
+            file.execute("BEGIN IMMEDIATE")
+            refused = await client.post("/api/runs", json={**GREETED, "mode": "detached"})
+            assert "cannot be used just now" in problem(refused, 503, "store-unreachable")["detail"]
+            assert refused.headers["retry-after"] == "5"
+        again = await client.post("/api/runs", json={**GREETED, "durable": True})
+        assert (again.status_code, again.json()["status"]) == (200, "completed")
 
 
 async def test_durable_runs_are_started_in_every_way(tmp_path):

@@ -17,6 +17,7 @@ class DatabaseAway(ConfigError):
 async def asked(question: Callable[Given, Told], *args: Given.args, **named: Given.kwargs) -> Told:
     """Ask the database, in a thread; raises `DatabaseAway` where it does not answer, `UsageError` for a value."""
     from tuvl.data.faults import is_of_value  # they import SQLAlchemy
+    from tuvl.durable.faults import RecordFailed
     from tuvl.durable.shared_state import DatabaseFault
 
     try:
@@ -24,4 +25,5 @@ async def asked(question: Callable[Given, Told], *args: Given.args, **named: Giv
     except DatabaseFault as error:
         if is_of_value(error):
             raise UsageError("the database of durable runs cannot keep a value of what is asked") from error
-        raise DatabaseAway(f"the database of durable runs does not answer: {type(error).__name__}") from error
+        why = error.why if isinstance(error, RecordFailed) else type(error).__name__
+        raise DatabaseAway(f"the database of durable runs does not answer: {why}") from error

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tuvl.errors import ConfigError, InputError, StepError, TuvlError
+from tuvl.hosting.asking import DatabaseAway
 from tuvl.redaction import redact
 from tuvl.sealing import Unopened
 from tuvl.values import JsonObject, JsonValue, dump_json, shorten
@@ -76,6 +77,10 @@ def problem_of(error: TuvlError) -> Problem:
             # The message names files and hosts, which are nobody's business outside.
             _log.error("the store of runs failed a request: %s", redact(error.message))
             return Problem(503, "store-unreachable", "the store of runs cannot be used just now", headers=_SOON)
+        case DatabaseAway():
+            _log.error("a request failed: %s", redact(str(error)))
+            said = "the database of durable runs cannot be used just now"
+            return Problem(503, "store-unreachable", said, headers=_SOON)
         case ConfigError():
             return Problem(409, "not-runnable", str(error))
         case _:
