@@ -49,6 +49,19 @@ async def test_every_path_is_described_with_its_scheme_and_its_problems(tmp_path
         assert (await server.anyone().get("/docs")).status_code != 200
 
 
+async def test_no_parameter_is_described_as_one_that_may_be_null_and_events_are_described_one_by_one(tmp_path):
+    """Neither a header nor a query can say `null`; and a stream as a whole is no text that anybody gets."""
+    async with serving(shop(tmp_path)) as server:
+        described = (await (await server.client()).get("/openapi.json")).json()
+        operations = [operation for methods in described["paths"].values() for operation in methods.values()]
+        named = [each for operation in operations for each in operation.get("parameters", ())]
+        assert [each["name"] for each in named if {"type": "null"} in each["schema"].get("anyOf", [])] == []
+        contents = [said.get("content", {}) for operation in operations for said in operation["responses"].values()]
+        streams = [content["text/event-stream"] for content in contents if "text/event-stream" in content]
+        assert len(streams) >= 4
+        assert all(set(stream) == {"itemSchema"} for stream in streams)
+
+
 async def test_triggers_are_described_to_those_who_may_start_them_and_public_ones_to_all(tmp_path):
     async with serving(shop(tmp_path)) as server:
         everybody = (await server.anyone().get("/openapi.json")).json()["paths"]

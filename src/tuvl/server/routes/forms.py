@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.json_schema import SkipJsonSchema
 
 from tuvl.data.run_rows import RunFilter
 from tuvl.server.problems import misshapen
@@ -10,6 +11,9 @@ from tuvl.server.starting import Mode
 from tuvl.values import JsonObject
 
 RunStatus: TypeAlias = Literal["queued", "running", "completed", "failed", "aborted", "suspended"]
+Absent = SkipJsonSchema[None]
+"""A header or query parameter that is not there; none is sent that is `null`."""
+
 Shape = TypeVar("Shape", bound=BaseModel)
 
 
@@ -86,6 +90,22 @@ RESULT: dict[str, Any] = {"$ref": "#/components/schemas/ResultDocument"}
 
 ACCEPTED: dict[str, Any] = {"anyOf": [{"$ref": "#/components/schemas/Accepted"}, RESULT]}
 """Schema of what is said of a run that has not ended."""
+
+
+STREAM: dict[str, Any] = {
+    "text/event-stream": {
+        "itemSchema": {
+            "type": "object",
+            "properties": {
+                "id": {"type": "string"},
+                "event": {"type": "string"},
+                "data": {"type": "string", "contentMediaType": "application/json"},
+            },
+            "required": ["event", "data"],
+        }
+    }
+}
+"""What is said of events as they happen: of each of them, in the words of OpenAPI 3.2, since 3.1 has none for it."""
 
 
 class Answer(Form):
@@ -172,9 +192,9 @@ class LiveRuns(BaseModel):
 class RunsAsked(BaseModel):
     """Which runs a list shows."""
 
-    workflow: Annotated[str | None, Field(max_length=200, description="Only runs of this workflow.")] = None
-    status: Annotated[RunStatus | None, Field(description="Only runs in this state.")] = None
-    principal: Annotated[str | None, Field(max_length=200, description="Only runs for this principal.")] = None
+    workflow: Annotated[str | Absent, Field(max_length=200, description="Only runs of this workflow.")] = None
+    status: Annotated[RunStatus | Absent, Field(description="Only runs in this state.")] = None
+    principal: Annotated[str | Absent, Field(max_length=200, description="Only runs for this principal.")] = None
     limit: Annotated[int, Field(ge=1, le=500, description="Most runs.")] = 50
 
     def to_filter(self) -> RunFilter:

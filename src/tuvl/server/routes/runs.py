@@ -12,6 +12,8 @@ from tuvl.server.problems import JsonRoute
 from tuvl.server.routes.answers import answer_start, key_of, mode_of
 from tuvl.server.routes.callers import caller_with
 from tuvl.server.routes.forms import (
+    STREAM,
+    Absent,
     Accepted,
     ResultDocument,
     RunList,
@@ -27,7 +29,6 @@ from tuvl.server.services import Services
 from tuvl.server.starting import Order
 
 RunId = Annotated[str, Path(max_length=200, description="Id of the run.")]
-_STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
 def runs_router(services: Services) -> APIRouter:
@@ -45,7 +46,7 @@ def runs_router(services: Services) -> APIRouter:
         "/runs",
         response_model=None,
         responses={
-            200: {"description": "The result of the run, or its events.", "model": ResultDocument, "content": _STREAM},
+            200: {"description": "The result of the run, or its events.", "model": ResultDocument, "content": STREAM},
             202: {"description": "The run goes on, or waits for somebody.", "model": Accepted | ResultDocument},
             **problems(404, 409, 415),
         },
@@ -55,9 +56,15 @@ def runs_router(services: Services) -> APIRouter:
         request: Request,
         caller: Annotated[Caller, Depends(starter)],
         idempotency_key: Annotated[
-            str | None, Header(description="Requests of a caller with the same key and body start one run.")
+            str | Absent,
+            Header(
+                description="Requests of a caller with the same key and body start one run.",
+                json_schema_extra={"minLength": 1, "maxLength": 200},
+            ),
         ] = None,
-        prefer: Annotated[str | None, Header(description="Without `mode`, `respond-async` is for `detached`.")] = None,
+        prefer: Annotated[
+            str | Absent, Header(description="Without `mode`, `respond-async` is for `detached`.")
+        ] = None,
     ) -> Response:
         """Start a run.
 
@@ -89,8 +96,8 @@ def runs_router(services: Services) -> APIRouter:
     async def trace_run(
         run_id: RunId,
         caller: Annotated[Caller, Depends(reader)],
-        step: Annotated[str | None, Query(max_length=200, description="Only calls of this agent.")] = None,
-        tool: Annotated[str | None, Query(max_length=200, description="Only calls of this tool.")] = None,
+        step: Annotated[str | Absent, Query(max_length=200, description="Only calls of this agent.")] = None,
+        tool: Annotated[str | Absent, Query(max_length=200, description="Only calls of this tool.")] = None,
     ) -> Response:
         """Show what was said and done in a run: also needs the scope `agent:observe`."""
         caller.must_have("agent:observe")
@@ -100,12 +107,12 @@ def runs_router(services: Services) -> APIRouter:
     @router.get(
         "/runs/{run_id}/events",
         response_model=None,
-        responses={200: {"description": "Events of the run.", "content": _STREAM}, **problems(404, 409)},
+        responses={200: {"description": "Events of the run.", "content": STREAM}, **problems(404, 409)},
     )
     async def watch_run(
         run_id: RunId,
         caller: Annotated[Caller, Depends(reader)],
-        last_event_id: Annotated[str | None, Header(max_length=100, description="Go on behind this event.")] = None,
+        last_event_id: Annotated[str | Absent, Header(max_length=100, description="Go on behind this event.")] = None,
     ) -> Response:
         """Watch a run.
 

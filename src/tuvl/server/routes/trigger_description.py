@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tuvl.server.catalogue import Offered, Trigger
-from tuvl.server.routes.forms import ACCEPTED, RESULT, problems
+from tuvl.server.routes.forms import ACCEPTED, RESULT, STREAM, problems
 from tuvl.values import JsonObject, JsonValue, dump_json
 
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
@@ -54,11 +54,10 @@ def _operation(offered: Offered, trigger: Trigger) -> dict[str, Any]:
 
 
 def _answers(trigger: Trigger) -> dict[int | str, dict[str, Any]]:
-    stream = {"text/event-stream": {"schema": {"type": "string"}}}
     known = ", or was begun before by a request without a token and with the same key" if trigger.public else ""
     result, accepted = ({"application/json": {"schema": schema}} for schema in (RESULT, ACCEPTED))
     return {
-        200: {"description": "The result of the run, or its events.", "content": {**result, **stream}},
+        200: {"description": "The result of the run, or its events.", "content": {**result, **STREAM}},
         202: {"description": f"The run goes on, or waits for somebody{known}.", "content": accepted},
         **problems(404, 409, 415),
     }
