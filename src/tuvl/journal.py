@@ -131,6 +131,10 @@ class Journal(Protocol):
         """Return what entries of this part have spent that are on record and not come to again yet."""
         ...
 
+    def may_have_begun(self, name: str) -> bool:
+        """Return whether an earlier process may have been at a piece of work whose outcome is not on record."""
+        ...
+
     def keep_state(self, name: str, value: JsonValue) -> None:
         """Have the next row hold the state of something outside of the record; it is found again by its name."""
         ...
@@ -228,6 +232,10 @@ class NoJournal:
     def ahead(self) -> Sequence[JsonObject]:
         """Return nothing: nothing is on record."""
         return ()
+
+    def may_have_begun(self, name: str) -> bool:
+        """Know of no earlier process."""
+        return False
 
     def keep_state(self, name: str, value: JsonValue) -> None:
         """Keep nothing."""

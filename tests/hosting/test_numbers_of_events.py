@@ -81,11 +81,12 @@ async def test_words_of_a_model_that_were_told_and_not_kept_have_numbers_that_ar
     third = 2 * NUMBERS
     rest = [
         (str(third + 1), "run_resumed"),
-        (str(third + 2), "text_delta"),
-        (str(third + 3), "step_finished"),
-        (str(third + 4), "run_finished"),
+        (str(third + 2), "stream_reset"),
+        (str(third + 3), "text_delta"),
+        (str(third + 4), "step_finished"),
+        (str(third + 5), "run_finished"),
     ]
-    assert await read(log, "204") == [(str(NUMBERS + 1), "run_resumed"), *rest]
+    assert await read(log, "204") == [(str(NUMBERS + 1), "run_resumed"), (str(NUMBERS + 2), "stream_reset"), *rest]
     assert await read(log, str(NUMBERS + 2)) == rest
 
 

@@ -11,7 +11,7 @@ from tuvl.agent.stored import RequestDigest
 from tuvl.dataclass import dataclass
 from tuvl.errors import ModelError
 from tuvl.journal import Journal, RunJournal
-from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest
+from tuvl.llm.messages import ChatModel, Message, ModelReply, ModelRequest, Restarted
 from tuvl.llm.meter import Meter, metered
 from tuvl.llm.reply_json import error_of, error_to_json, reply_of, reply_to_json
 from tuvl.llm.spent import NOTHING, spend, spent_on, with_reply
@@ -54,6 +54,8 @@ class RecordedModel(ModelAround):
 
         async def call() -> JsonValue:
             nonlocal made
+            if request.on_delta is not None and journal.may_have_begun(name):
+                await request.on_delta(Restarted(elsewhere=True))
             outcome = await self._made(request)
             made = True
             return outcome

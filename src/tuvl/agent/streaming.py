@@ -95,6 +95,8 @@ class ReplyStream:
                 self._tools.append(tool)
                 await self._store("")
                 self.emit(ToolCallDelta(iteration=self.turn(), tool=tool))
+            case Restarted(elsewhere=True):
+                self.emit(StreamReset(iteration=self.turn()))
             case Restarted():
                 self.void("another attempt")
                 self.begin()

@@ -20,8 +20,9 @@ class LeavingJournal(DurableJournal):
         leaving: Callable[[], bool],
         answers: tuple[Answer, ...] = (),
         clock: Clock | None = None,
+        earlier: bool = True,
     ) -> None:
-        super().__init__(rows, found, clock=clock, answers=answers, again=True)
+        super().__init__(rows, found, clock=clock, answers=answers, again=True, earlier=earlier)
         self._leaving = leaving
         self._effects = _Effects()
 

@@ -12,6 +12,7 @@ from typing import Literal, Protocol, cast
 from tuvl.clock import Clock, SystemClock
 from tuvl.dataclass import dataclass
 from tuvl.durable.ahead import Ahead
+from tuvl.durable.order import is_before
 from tuvl.durable.rows import checked, row_of
 from tuvl.durable.told import TOLD, EndOfRecord, Hold, Tell, pending
 from tuvl.errors import EngineError
@@ -77,6 +78,8 @@ class _State:
     ahead: Ahead
     context: contextvars.Context
     """That of the run: rows that others write for it are written there."""
+    earlier: bool
+    """Whether another process has performed the run before, or an earlier try of this one."""
     written: set[str] = field(default_factory=set)
     states: dict[str, JsonValue] = field(default_factory=dict)
     """What outside of the record has moved on since the last row."""
@@ -95,10 +98,12 @@ class DurableJournal:
         clock: Clock | None = None,
         answers: tuple[Answer, ...] = (),
         again: bool = False,
+        earlier: bool | None = None,
     ) -> None:
         """Wire the record; `found` is what earlier processes have kept, `again` says that there was one.
 
-        `answers` are what people have said since. Raises `EngineError` for rows of another form.
+        `earlier` says whether it has performed the run, where that is another question. `answers` are what people have
+        said since. Raises `EngineError` for rows of another form.
         """
         by_name = {answer.wait: answer for answer in answers}
         kept = checked(found)
@@ -110,6 +115,7 @@ class DurableJournal:
             EndOfRecord(kept),
             Ahead(kept),
             contextvars.copy_context(),
+            again if earlier is None else earlier,
         )
         self._again = again
         self._prefix = ""
@@ -207,6 +213,14 @@ class DurableJournal:
         """Return what is recorded under a name."""
         row = self._state.found.get(self._prefix + name)
         return None if row is None else _own(row["value"])
+
+    def may_have_begun(self, name: str) -> bool:
+        """Return whether an earlier process may have been at work that has no outcome on record."""
+        full, state = self._prefix + name, self._state
+        if not state.earlier or full in state.found:
+            return False
+        # What this process was the first to do, and had to be done before, the earlier one had not come to.
+        return not any(is_before(new, full) for new in state.written if not new.startswith(TOLD))
 
     async def record(
         self, name: str, work: Work, *, effect: Effect | None = None, asked: str | None = None

@@ -12,9 +12,20 @@ from typing import Literal, TypeAlias
 
 from tuvl.events.serialize import from_wire, same, to_wire
 from tuvl.events.sink import InlineSink
-from tuvl.events.types import Event, Heartbeat, RunFinished, RunResumed, RunStarted, RunSuspended, TextDelta
+from tuvl.events.types import (
+    Event,
+    Heartbeat,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    RunSuspended,
+    StreamReset,
+    TextDelta,
+    ToolCallDelta,
+)
 from tuvl.hosting.event_keeping import EventKeeper, KeptRun, forgotten_before
 from tuvl.hosting.following import Follower
+from tuvl.hosting.pieces import Pieces
 from tuvl.values import JsonObject
 
 NUMBERS = 100_000
@@ -26,6 +37,9 @@ process that dies keeps nothing of its last moment.
 
 _LAST = 2_000_000_000
 """Where that ends, since numbers have 32 bits in the store: a run that was taken some twenty thousand times."""
+
+_ALWAYS_NEWS = (Heartbeat, StreamReset)
+"""Events that the record does not make again."""
 
 Status: TypeAlias = Literal["completed", "failed", "aborted", "suspended"]
 
@@ -53,6 +67,7 @@ class Heard(InlineSink):
         self._held: Event | None = None
         self._seq = 0
         self._told: Counter[object] | None = None
+        self._pieces = Pieces(())
         self._lacking = 0
         """Events that may have been told before all that is known to have been."""
         if before or again:
@@ -61,7 +76,8 @@ class Heard(InlineSink):
 
     def _go_on(self, before: Sequence[JsonObject]) -> None:
         events = [event for event in map(from_wire, before) if event is not None]
-        self._told = Counter(same(to_wire(event)) for event in events if not isinstance(event.body, Heartbeat))
+        self._told = Counter(same(to_wire(event)) for event in events if not isinstance(event.body, _ALWAYS_NEWS))
+        self._pieces = Pieces(events)
         self._lacking = forgotten_before(before)
         self._seq = max((event.seq for event in events), default=0)
         if self._follower is not None:
@@ -76,19 +92,27 @@ class Heard(InlineSink):
         if isinstance(event.body, RunSuspended):
             return  # `end` tells that it waits; once it has gone on, that is told as this event
         if self._told is None:
-            self._seq += 1
-            self._tell(replace(event, seq=self._seq))
+            self._tell_next(event)
             return
-        if isinstance(event.body, RunStarted):
+        self._pieces.follow(event)
+        if isinstance(event.body, TextDelta | ToolCallDelta):
+            self._take_piece(event, event.body)
+        elif isinstance(event.body, RunStarted):
             body = RunResumed(workflow=event.body.workflow, schema_version=event.body.schema_version)
-            event = replace(event, body=body)
-        elif self._is_known(event, self._told):
+            self._tell_next(replace(event, body=body))
+        elif not self._is_known(event, self._told):
+            self._tell_next(event)
+
+    def _take_piece(self, event: Event, piece: TextDelta | ToolCallDelta) -> None:
+        telling = self._pieces.telling(event.step_id, piece, forgotten=self._lacking > 0)
+        if telling == "told already":
             return
-        self._seq += 1
-        self._tell(replace(event, seq=self._seq))
+        if telling == "told anew":
+            self._tell_next(replace(event, body=StreamReset(iteration=piece.iteration)))
+        self._tell_next(event)
 
     def _is_known(self, event: Event, told: Counter[object]) -> bool:
-        if isinstance(event.body, Heartbeat | TextDelta):
+        if isinstance(event.body, _ALWAYS_NEWS):
             return False
         key = same(to_wire(event))
         if told[key] > 0:
@@ -99,6 +123,10 @@ class Heard(InlineSink):
             self._lacking -= 1
             return True
         return False
+
+    def _tell_next(self, event: Event) -> None:
+        self._seq += 1
+        self._tell(replace(event, seq=self._seq))
 
     def _tell(self, event: Event) -> None:
         if self._follower is not None:

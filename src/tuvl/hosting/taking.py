@@ -172,7 +172,8 @@ class Taken:
         if order is not None:
             self.abort(run_id, order.reason, by=order.by)
         try:
-            journal = LeavingJournal(rows, found, leaving=lambda: self.leaving, answers=answers)
+            leaving, earlier = lambda: self.leaving, rows.attempt > 1
+            journal = LeavingJournal(rows, found, leaving=leaving, answers=answers, earlier=earlier)
             control.leave = journal.leave
             if self.leaving:
                 control.let_go()

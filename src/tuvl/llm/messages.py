@@ -115,6 +115,9 @@ class CallNamed:
 class Restarted:
     """The pieces so far are void: the call failed on the way and is made again."""
 
+    elsewhere: bool = False
+    """Whether they came in a process that was lost, so that nobody here knows them, nor whether there were any."""
+
 
 Delta: TypeAlias = TextPiece | CallNamed | Restarted
 
