@@ -28,7 +28,7 @@ async def test_a_method_that_a_path_does_not_take_is_told_with_those_it_takes(tm
         for path, allowed in OWN:
             asked = await client.options(path)
             assert (asked.status_code, asked.headers["allow"], asked.content) == (204, allowed, b""), path
-            for method in ("DELETE", "TRACE"):
+            for method in ("DELETE", "TRACE", "QUERY"):
                 wrong = await client.request(method, path)
                 assert allowed in problem(wrong, 405, "wrong-method")["detail"]
                 assert wrong.headers["allow"] == allowed

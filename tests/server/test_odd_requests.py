@@ -72,6 +72,14 @@ async def test_what_no_store_can_hold_is_in_none(tmp_path):
             await reading.run("\ud800", reader)
 
 
+async def test_a_filter_that_nobody_knows_is_refused_and_does_not_show_everything(tmp_path):
+    async with serving(shop(tmp_path)) as server:
+        client = await server.client()
+        run_id = (await client.post("/api/runs", json={"workflow": "quick", "input": {"name": "x"}})).json()["run_id"]
+        for path in ("/api/runs?statsu=failed", f"/api/runs/{run_id}/trace?tol=pay"):
+            problem(await client.get(path), 422, "request-refused")
+
+
 @pytest.mark.parametrize("by", ["agents", "runs"])
 async def test_a_stop_with_a_pasted_nul_stops_a_run_that_is_not_durable(tmp_path, by):
     async with serving(shop(tmp_path), durable=True) as server:

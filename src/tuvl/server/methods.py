@@ -18,8 +18,8 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 ASKING = ("HEAD", "OPTIONS")
 """Methods that ask about a path; neither starts anything."""
 
-REFUSED = ("TRACE",)
-"""Methods of HTTP that every server knows, and no path here takes."""
+REFUSED = ("TRACE", "QUERY")
+"""Methods of HTTP that servers know, and no path here takes."""
 
 _KNOWN = frozenset((*METHODS, *ASKING, *REFUSED))
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from tuvl.data.run_rows import RunFilter
+from tuvl.data.run_rows import RunFilter, TraceFilter
 from tuvl.server.problems import misshapen
 from tuvl.server.starting import Mode
 from tuvl.values import JsonObject
@@ -190,7 +190,9 @@ class LiveRuns(BaseModel):
 
 
 class RunsAsked(BaseModel):
-    """Which runs a list shows."""
+    """Which runs a list shows; a filter that nobody knows is refused, since it would show them all."""
+
+    model_config = ConfigDict(extra="forbid")
 
     workflow: Annotated[str | Absent, Field(max_length=200, description="Only runs of this workflow.")] = None
     status: Annotated[RunStatus | Absent, Field(description="Only runs in this state.")] = None
@@ -200,6 +202,19 @@ class RunsAsked(BaseModel):
     def to_filter(self) -> RunFilter:
         """Return it as the store of runs takes it."""
         return RunFilter(workflow=self.workflow, status=self.status, principal=self.principal, limit=self.limit)
+
+
+class TraceAsked(BaseModel):
+    """What of a run's trace is shown; a filter that nobody knows is refused, since it would show all."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    step: Annotated[str | Absent, Field(max_length=200, description="Only calls of this agent.")] = None
+    tool: Annotated[str | Absent, Field(max_length=200, description="Only calls of this tool.")] = None
+
+    def to_filter(self) -> TraceFilter:
+        """Return it as the store of runs takes it."""
+        return TraceFilter(step=self.step, tool=self.tool)
 
 
 class RunSummary(BaseModel):

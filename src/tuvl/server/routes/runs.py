@@ -6,7 +6,6 @@ from fastapi import APIRouter, Depends, Header, Path, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tuvl.data.run_rows import TraceFilter
 from tuvl.server.authentication import Caller
 from tuvl.server.problems import JsonRoute
 from tuvl.server.routes.answers import answer_start, key_of, mode_of
@@ -21,6 +20,7 @@ from tuvl.server.routes.forms import (
     RunShown,
     StartRequest,
     Trace,
+    TraceAsked,
     WorkflowList,
     problems,
 )
@@ -94,15 +94,12 @@ def runs_router(services: Services) -> APIRouter:
 
     @router.get("/runs/{run_id}/trace", responses=problems(404), response_model=Trace)
     async def trace_run(
-        run_id: RunId,
-        caller: Annotated[Caller, Depends(reader)],
-        step: Annotated[str | Absent, Query(max_length=200, description="Only calls of this agent.")] = None,
-        tool: Annotated[str | Absent, Query(max_length=200, description="Only calls of this tool.")] = None,
+        run_id: RunId, caller: Annotated[Caller, Depends(reader)], asked: Annotated[TraceAsked, Query()]
     ) -> Response:
         """Show what was said and done in a run: also needs the scope `agent:observe`."""
         caller.must_have("agent:observe")
-        asked = TraceFilter(step=step, tool=tool)
-        return JSONResponse({"entries": list(await services.reading.trace(run_id, asked, caller.principal))})
+        entries = await services.reading.trace(run_id, asked.to_filter(), caller.principal)
+        return JSONResponse({"entries": list(entries)})
 
     @router.get(
         "/runs/{run_id}/events",
