@@ -140,10 +140,14 @@ def compare_nodes(old: Side, new: Side, before: NodeFacts | None, after: NodeFac
 def _imported(old: Side, new: Side, before: NodeFacts, after: NodeFacts) -> Iterator[Change]:
     """Tell of other files that the file of a node imports."""
     was, now = imported_code(old.index, before), imported_code(new.index, after)
-    differing = [name for name in dict.fromkeys((*now, *was)) if was.get(name) != now.get(name)]
-    if differing:
-        more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
-        yield _of_node(new, after, f"code that node {after.name!r} imports: {differing[0]}{more}", None, None)
+    names = [name for name in dict.fromkeys((*now, *was)) if was.get(name) != now.get(name)]
+    differing = [name for name in names if name not in was or name not in now or was[name].plain != now[name].plain]
+    if names:
+        told, code = (differing, "node-changed") if differing else (names, "spelled-otherwise")
+        more = f" and {len(told) - 1} more" if len(told) > 1 else ""
+        said = "" if differing else ": the same, in other words"
+        what = f"code that node {after.name!r} imports: {told[0]}{more}{said}"
+        yield _of_node(new, after, what, None, None, code=code)
 
 
 def _declared(node: NodeFacts, name: str) -> str | None:
@@ -186,8 +190,10 @@ def _code_change(old: str, new: str, name: str) -> tuple[str, str]:
         return "node-changed", f"code of node {name!r}"
     if before.used != after.used:
         return "node-changed", f"code that node {name!r} uses"
-    if before.module == after.module:
+    if before.written == after.written:
         return "layout-changed", f"comments or layout of the file of node {name!r}"
+    if before.module == after.module:
+        return "spelled-otherwise", f"the file of node {name!r}: the same code, in other words"
     return "unused-changed", f"the file of node {name!r}; it uses nothing of what changed there"
 
 

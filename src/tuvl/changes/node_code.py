@@ -2,10 +2,12 @@
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from tuvl.analysis.node_modules import imported
 from tuvl.analysis.nodes import NodeFacts, read_node_file
+from tuvl.changes.python_form import handed_on, is_text, plain
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
@@ -15,7 +17,7 @@ from tuvl.project.node_files import code_files
 
 @dataclass(frozen=True, slots=True)
 class NodeCode:
-    """Code as it is compared, without comments and layout."""
+    """Code as it is compared, in its plain form."""
 
     function: str
     """The function itself."""
@@ -23,28 +25,59 @@ class NodeCode:
     """What it uses of the file, and what that uses; whatever runs when the file is loaded and gives no name counts."""
     module: str
     """The whole file."""
+    written: str
+    """The whole file with its docstrings and the names of its variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileCode:
+    """A file as it is compared: in its plain form, and as it is written, comments and layout aside."""
+
+    plain: str
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """One file, taken apart."""
+
+    tree: ast.Module
+    dumped: str
+    written: str
+
+
+@lru_cache(maxsize=128)
+def _plain(text: str | bytes, handed: frozenset[str] = frozenset()) -> _Plain:
+    """Take a file apart; names that others hand on are `handed`."""
+    tree = ast.parse(text)
+    written = ast.dump(tree)
+    tree = plain(tree, handed_on(tree) | handed)
+    return _Plain(tree, ast.dump(tree), written)
 
 
 def code_of(text: str, name: str) -> NodeCode | None:
     """Return the code of a node; `None` where the file cannot be read as Python, or does not declare it plainly."""
     line = next((node.line for node in read_node_file(text, file="").nodes if node.name == name), None)
     try:
-        tree = ast.parse(text)
+        file = _plain(text)
+        tree = file.tree
         function = next((part for part in tree.body if line is not None and line in _lines(part)), None)
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             return None
-        return NodeCode(ast.dump(function), _used(tree, function), ast.dump(tree))
+        return NodeCode(ast.dump(function), _used(tree, function), file.dumped, file.written)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def imported_code(index: ProjectIndex, node: NodeFacts) -> Mapping[str, str]:
-    """Return the code, comments and layout aside, of the files of the nodes' folder that the file of a node imports."""
+def imported_code(index: ProjectIndex, node: NodeFacts) -> Mapping[str, FileCode]:
+    """Return the code of the files of the nodes' folder that the file of a node imports."""
     folder = index.folder("nodes")
     sources = {path.relative_to(folder).as_posix(): path for path in code_files(folder)}
     start = next((name for name, path in sources.items() if display_name(path) == node.file), None)
     raw = {name: _read(path) for name, path in sources.items()} if start is not None else {}
-    return {name: _dumped(raw[name]) for name in sorted(imported(raw, start or ""))}
+    names = sorted(imported(raw, start or ""))
+    handed = frozenset[str]().union(*(_handed(raw[name]) for name in (*names, start or "") if name in raw))
+    return {name: _file_code(raw[name], handed) for name in names}
 
 
 def _read(path: Path) -> bytes:
@@ -54,11 +87,21 @@ def _read(path: Path) -> bytes:
         return b""
 
 
-def _dumped(raw: bytes) -> str:
+@lru_cache(maxsize=128)
+def _handed(raw: bytes) -> frozenset[str]:
     try:
-        return ast.dump(ast.parse(raw))
+        return handed_on(ast.parse(raw))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return raw.decode("utf-8", "replace")
+        return frozenset()
+
+
+def _file_code(raw: bytes, handed: frozenset[str]) -> FileCode:
+    try:
+        file = _plain(raw, handed)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        text = raw.decode("utf-8", "replace")
+        return FileCode(text, text)
+    return FileCode(file.dumped, file.written)
 
 
 def _lines(part: ast.stmt) -> range:
@@ -74,7 +117,7 @@ def _used(tree: ast.Module, function: ast.stmt) -> tuple[str, ...]:
         names = [] if part is function else list(_bound(part))
         for name in names:
             named.setdefault(name, []).append(part)
-        if not names and part is not function and not _is_text(part):
+        if not names and part is not function and not is_text(part):
             waiting.append(part)
     seen: dict[int, ast.stmt] = {}
     while waiting:
@@ -100,7 +143,3 @@ def _bound(part: ast.stmt) -> Iterator[str]:
 
 def _loaded(part: ast.stmt) -> Iterator[str]:
     return (each.id for each in ast.walk(part) if isinstance(each, ast.Name))
-
-
-def _is_text(part: ast.stmt) -> bool:
-    return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)

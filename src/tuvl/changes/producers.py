@@ -1,6 +1,5 @@
 """What values are made of: the expressions of the steps that make them, as texts that can be held together."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -52,14 +51,14 @@ class Producers:
     acting: frozenset[str] | None = None
 
     def sent(self, step: StepView) -> str:
-        """What a step does outside: all it sends, with what it calls; templates as they are written."""
+        """What a step does outside: all it sends, with what it calls."""
         return canonical(dict(self._sent(step, frozenset())))
 
     def _sent(self, step: StepView, within: frozenset[str]) -> Iterator[tuple[str, Any]]:
         for path in _SENT.get(step.kind or "", ()):
             value = step.get(*path)
             if value not in (None, {}, []) and (path[-1], value) != ("method", "GET"):
-                yield ".".join(path), normal(value)
+                yield ".".join(path), value
         if step.kind == "Functional":
             yield "code", self.code(text(step.data.get("runner")) or "")
         elif step.kind == "Workflow":
@@ -86,11 +85,11 @@ class Producers:
             return "engine"
         match step.kind:
             case "Functional" if step.data.get("runner") == "set":
-                return canonical(normal(mapping(step.data.get("values")).get(key)))
+                return canonical(mapping(step.data.get("values")).get(key))
             case "HumanInTheLoop":
                 return canonical([step.get(*path) for path in _SHOWN])
             case "Workflow":
-                return canonical([*(normal(step.get(*path)) for path in _SENT["Workflow"]), self.inside(step).gives])
+                return canonical([*(step.get(*path) for path in _SENT["Workflow"]), self.inside(step).gives])
             case "Agent":
                 return canonical(self._answered(step, key))
             case "ForEach":
@@ -99,7 +98,7 @@ class Producers:
                 return canonical([self.sent(step), inner])
             case _:
                 response = mapping(step.data.get("response"))
-                parts = [normal(step.get(*path)) for path in _BESIDE.get(step.kind or "", ())]
+                parts = [step.get(*path) for path in _BESIDE.get(step.kind or "", ())]
                 return canonical([self.sent(step), _taken(response, key), parts])
 
     def _answered(self, step: StepView, key: str) -> list[Any]:
@@ -113,7 +112,7 @@ class Producers:
         """How a step decides, apart from the keys that it reads for that."""
         if step.kind == "Functional":
             return self.code(text(step.data.get("runner")) or "")
-        return canonical([normal(step.get(*path)) for path in (*_DECIDED, *_SHOWN)])
+        return canonical([step.get(*path) for path in (*_DECIDED, *_SHOWN)])
 
     @cached_property
     def _codes(self) -> dict[str, tuple[str, str]]:
@@ -136,10 +135,10 @@ class Producers:
             else:
                 source = self.facts.index.text_of(node.file) or ""
                 code = code_of(source, runner)
-                others = imported_code(self.facts.index, node)
-                own: object = source if code is None else [code.function, *code.used]
-                said = [list(node.writes or ()), list(node.reads or ()), own, dict(others)]
-                self._codes[runner] = (canonical(said), source + "".join(others.values()))  # type: ignore[arg-type]
+                others = {name: each.plain for name, each in imported_code(self.facts.index, node).items()}
+                own = [source] if code is None else [code.function, *code.used]
+                said = [list(node.writes or ()), list(node.reads or ()), own, others]
+                self._codes[runner] = (canonical(said), "".join((*own, *others.values())))  # type: ignore[arg-type]
         return self._codes[runner]
 
 
@@ -159,15 +158,3 @@ def _taken(response: Mapping[str, Any], key: str) -> list[Any]:
     """Which part of a reply a key is."""
     paths = [mapping(each).get("path") for each in items(response.get("extract")) if mapping(each).get("as") == key]
     return [response.get("output_key") == key, paths]
-
-
-_OPENS, _CLOSES = re.compile(r"\{\{[ \t\n]+"), re.compile(r"[ \t\n]+\}\}")
-
-
-def normal(value: Any) -> Any:
-    """The same value without the blanks at the ends of expressions."""
-    if isinstance(value, str):
-        return _CLOSES.sub("}}", _OPENS.sub("{{", value)) if "{{" in value else value
-    if isinstance(value, dict):
-        return {key: normal(each) for key, each in value.items()}
-    return [normal(each) for each in value] if isinstance(value, list) else value

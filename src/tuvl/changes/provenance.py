@@ -223,7 +223,7 @@ class Provenance:
         made = f"step {step.id!r}"
         for inner, reads in self._made_of(source, name, key):
             ask(made, inner, reads, asked is not None)
-        return {(who, key, made), (f"{made} {name}", MADE, self._how(step, name))}
+        return {(who, key, made), (f"{made} makes {name!r}", MADE, self._how(step, name))}
 
     def _how(self, step: StepView, key: str) -> str:
         known = (step.id, key, self.effort.loose)
@@ -251,7 +251,7 @@ class Provenance:
                 step = self.graph.places[source].step
                 made = f"step {step.id!r}"
                 yield who, key, made
-                yield f"{made} {name}", MADE, self._how(step, name)
+                yield f"{made} makes {name!r}", MADE, self._how(step, name)
                 more = {(made, each) for _, reads in self._made_of(source, name, key) for each in reads} - seen
                 seen |= more
                 waiting.extend(more)
@@ -318,9 +318,9 @@ class Provenance:
         found: set[Link] = set()
         for decider, how in self._decisions(place, key):
             said = f"decision {decider.step.id!r}"
-            found |= {(who, key, said), (f"{said} for {key}", MADE, how)}
+            found |= {(who, key, said), (f"step {decider.step.id!r} chooses {key!r}", MADE, how)}
             if decider.step.kind == "Router":
-                found.add((said, MADE, self._decided(decider.step)))
+                found.add((f"step {decider.step.id!r} decides", MADE, self._decided(decider.step)))
                 ask(said, decider.index, keys_of(decider.reads), cut)
         return found
 

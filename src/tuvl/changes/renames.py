@@ -5,6 +5,7 @@ from dataclasses import field
 from typing import Any
 
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
+from tuvl.changes.respelling import with_spelling
 from tuvl.dataclass import dataclass
 from tuvl.values import canonical
 
@@ -18,7 +19,7 @@ _HELPERS = ("trim", "tool_surface", "continue_on_stop", "conversation")
 
 @dataclass(frozen=True, slots=True)
 class StepPairs:
-    """What became of the steps; `old` has the ids and references of `new` where steps were renamed."""
+    """What became of the steps; `old` has the ids, references and spelling of `new` where these mean the same."""
 
     old: WorkflowView
     new: WorkflowView
@@ -29,6 +30,8 @@ class StepPairs:
     """Old id → new id."""
     alike: frozenset[str] = frozenset()
     """New ids of renamed steps that are the same in all else."""
+    respelled: bool = False
+    """Whether templates that say the same in other words were taken as the new state writes them."""
 
 
 def pair_steps(old: WorkflowView, new: WorkflowView) -> StepPairs:
@@ -36,7 +39,8 @@ def pair_steps(old: WorkflowView, new: WorkflowView) -> StepPairs:
     gone = [step for name, step in old.by_id.items() if name not in new.by_id]
     come = [step for name, step in new.by_id.items() if name not in old.by_id]
     renames, alike = _renames(gone, come) if gone and come else ({}, frozenset[str]())
-    before = WorkflowView(with_renames(old.data, renames)) if renames else old
+    named = WorkflowView(with_renames(old.data, renames)) if renames else old
+    before = with_spelling(named, new)
     return StepPairs(
         old=before,
         new=new,
@@ -45,6 +49,7 @@ def pair_steps(old: WorkflowView, new: WorkflowView) -> StepPairs:
         removed=tuple(step for name, step in before.by_id.items() if name not in new.by_id),
         renames=renames,
         alike=alike,
+        respelled=before is not named,
     )
 
 

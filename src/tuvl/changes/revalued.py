@@ -264,7 +264,7 @@ def difference(was: Links, now: Links) -> str:
             if key != MADE:
                 return f"{key!r} {more}{_comes(made, more)}"
     who = (come or gone)[0][0]
-    return f"{who} makes it otherwise" if who.startswith("step ") else "it is written otherwise"
+    return f"{who} otherwise" if who.startswith("step ") else "it is written otherwise"
 
 
 def _comes(made: str, more: str) -> str:

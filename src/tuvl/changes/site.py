@@ -33,7 +33,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Doc:
-    """One document of one state; `data` may differ from the document's own where steps were renamed."""
+    """One document of one state; `data` may differ from the document's own where that means the same."""
 
     side: Side
     document: Document

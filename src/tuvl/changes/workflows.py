@@ -34,7 +34,7 @@ def compare_workflows(old: Doc, new: Doc) -> Findings:
     """Compare two states of a workflow: its contract, and each step."""
     pairs = pair_steps(WorkflowView(old.data), WorkflowView(new.data))
     before = Doc(old.side, old.document, pairs.old.data, old.body, old.body_line)
-    findings = Findings(before, new, workflow=new.name)
+    findings = Findings(before, new, workflow=new.name, spelled_otherwise=pairs.respelled)
     facts = (WorkflowFacts(pairs.old, old.side.index), WorkflowFacts(pairs.new, new.side.index))
     Walk("Workflow", findings, _limits(*(side.index for side in (old.side, new.side)))).document(before.data, new.data)
     described = tuple(mapping(data.get("metadata")).get("description") for data in (old.data, new.data))

@@ -1,0 +1,145 @@
+"""Python code as it is compared: without comments, layout and docstrings, and whatever its variables are called.
+
+Only what nothing else can see is left out: a docstring that may be read, or a name that something outside the function
+may use, stays.
+"""
+
+import ast
+import symtable
+from collections.abc import Iterator
+from copy import copy
+
+_DOC_READERS = frozenset({"__doc__", "getdoc", "getsource", "getcomments", "getsourcelines", "doctest", "help"})
+_NAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "globals", "_getframe", "currentframe", "stack"})
+_NODE = "node"
+"""The decorator of nodes, which reads no docstring."""
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def plain(tree: ast.Module, handed_on: frozenset[str]) -> ast.Module:
+    """Rewrite a file in its plain form; `handed_on` are names whose docstrings somebody may read."""
+    said = set(_said(tree))
+    if not said & _DOC_READERS:
+        _without_texts(tree, handed_on)
+    if not said & _NAME_READERS:
+        for function in _outermost(tree):
+            _numbered(function)
+    return tree
+
+
+def handed_on(tree: ast.Module) -> frozenset[str]:
+    """Names that are not only called: what takes them may read whatever stands in them."""
+    called = {id(each.func) for each in ast.walk(tree) if isinstance(each, ast.Call)}
+    found: set[str] = set()
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Name) and id(each) not in called:
+            found.add(each.id)
+        elif isinstance(each, ast.Attribute) and id(each) not in called:
+            found.add(each.attr)
+    return frozenset(found)
+
+
+def _said(tree: ast.Module) -> Iterator[str]:
+    for each in ast.walk(tree):
+        match each:
+            case ast.Name():
+                yield each.id
+            case ast.Attribute():
+                yield each.attr
+            case ast.alias():
+                yield from each.name.split(".")
+            case ast.Constant(value=str() as text) if text.isidentifier():
+                yield text
+
+
+# ---- docstrings ---------------------------------------------------------------------------------------------------
+
+
+def _without_texts(tree: ast.Module, handed_on: frozenset[str]) -> None:
+    """Take out statements that are nothing but a text."""
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Module | _Function) or (isinstance(each, ast.ClassDef) and _is_bare(each)):
+            keeps = not isinstance(each, ast.Module) and not _is_unread(each, handed_on)
+            body = [part for index, part in enumerate(each.body) if not is_text(part) or (keeps and not index)]
+            each.body = body if body or isinstance(each, ast.Module) else [ast.Pass()]
+
+
+def _is_bare(part: ast.ClassDef) -> bool:
+    return not part.bases and not part.keywords and not part.decorator_list
+
+
+def _is_unread(part: _Function | ast.ClassDef, handed_on: frozenset[str]) -> bool:
+    if isinstance(part, ast.ClassDef):
+        return part.name not in handed_on
+    return part.name not in handed_on and all(map(_is_node, part.decorator_list))
+
+
+def _is_node(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return (isinstance(called, ast.Name) and called.id == _NODE) or (
+        isinstance(called, ast.Attribute) and called.attr == _NODE
+    )
+
+
+def is_text(part: ast.stmt) -> bool:
+    """Whether a statement is a text and does nothing."""
+    return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
+
+
+# ---- names of variables ---------------------------------------------------------------------------------------------
+
+
+def _outermost(tree: ast.AST) -> Iterator[_Function]:
+    """Functions that are in no other, the methods of classes among them."""
+    for each in ast.iter_child_nodes(tree):
+        if isinstance(each, _Function):
+            yield each
+        else:
+            yield from _outermost(each)
+
+
+def _numbered(function: _Function) -> None:
+    """Give the variables of a function numbers, in the order in which they come."""
+    own = _own_names(function)
+    numbers: dict[str, str] = {}
+
+    def number(name: str) -> str:
+        return numbers.setdefault(name, f"#{len(numbers)}") if name in own else name
+
+    for statement in function.body:
+        for each in ast.walk(statement):
+            match each:
+                case ast.Name():
+                    each.id = number(each.id)
+                case ast.ExceptHandler(name=str()) | ast.MatchAs(name=str()) | ast.MatchStar(name=str()):
+                    each.name = number(str(each.name))
+                case ast.MatchMapping(rest=str()):
+                    each.rest = number(str(each.rest))
+                case ast.Nonlocal():
+                    each.names = [number(name) for name in each.names]
+
+
+def _own_names(function: _Function) -> frozenset[str]:
+    """Names that are variables of the function, or of one inside, wherever they stand in it, and nothing else."""
+    alone = copy(function)
+    alone.decorator_list, alone.returns = [], None
+    text = ast.unparse(ast.fix_missing_locations(ast.Module(body=[alone], type_ignores=[])))
+    tables = list(_below(symtable.symtable(text, "", "exec")))
+    found: set[str] = set()
+    others: set[str] = set()
+    for table in tables:
+        for symbol in table.get_symbols():
+            name = symbol.get_name()
+            outside = symbol.is_global() or symbol.is_parameter() or symbol.is_imported() or symbol.is_namespace()
+            if outside or table.get_type() != "function" or name.startswith("__"):
+                others.add(name)
+            elif symbol.is_local():
+                found.add(name)
+    return frozenset(found - others)
+
+
+def _below(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    for child in table.get_children():
+        yield child
+        yield from _below(child)
