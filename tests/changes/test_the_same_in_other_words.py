@@ -100,6 +100,7 @@ def steps() -> tuple[Step, ...]:
 SAME: list[tuple[str, str, str]] = [
     ("docstring", '"""Sum."""\nreturn {"n": 1}', '"""Sum up."""\nreturn {"n": 1}'),
     ("docstring that is new", 'return {"n": 1}', '"""Sum up."""\nreturn {"n": 1}'),
+    ("inner docstring", 'if 1:\n    def f():\n        """A."""\nf()', 'if 1:\n    def f():\n        """B."""\nf()'),
     ("key in a docstring", 'return {"n": 1}', '"""Not of total."""\nreturn {"n": 1}'),
     ("loop variable", 'return {"n": sum(a for a in ctx["id"])}', 'return {"n": sum(b for b in ctx["id"])}'),
     ("variable", 'x = 1\ny = 2\nreturn {"n": x - y}', 'y = 1\nx = 2\nreturn {"n": y - x}'),
@@ -122,6 +123,12 @@ OTHER: list[tuple[str, str, str]] = [
     ("variable of the file", 'a = [x for x in ()]\nreturn {"n": x}', 'a = [y for y in ()]\nreturn {"n": y}'),
     ("outermost list", "return {'n': [x for x in x]}", "return {'n': [y for y in y]}"),
     ("names that are read", 'a = 1\nreturn {"n": len(locals()["a"])}', 'b = 1\nreturn {"n": len(locals()["a"])}'),
+    ("names that a query reads", 'a = [1]\nreturn sql("from a")', 'b = [1]\nreturn sql("from a")'),
+    (
+        "tools in a class",
+        'class A:\n    def f(self):\n        """A."""\noffer(A())',
+        'class A:\n    def f(self):\n        """B."""\noffer(A())',
+    ),
     ("global", "global n\nn = 1", "global m\nm = 1"),
     ("keyword", "def f(a):\n    return a\nreturn f(a=1)", "def f(b):\n    return b\nreturn f(a=1)"),
     ("attribute of a class", "class A:\n    a = 1\nreturn A.a", "class A:\n    b = 1\nreturn A.a"),

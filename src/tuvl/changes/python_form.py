@@ -5,12 +5,14 @@ may use, stays.
 """
 
 import ast
+import re
 import symtable
 from collections.abc import Iterator
 from copy import copy
 
 _DOC_READERS = frozenset({"__doc__", "getdoc", "getsource", "getcomments", "getsourcelines", "doctest", "help"})
-_NAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "globals", "_getframe", "currentframe", "stack"})
+_NAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "stack", "tb_frame"})
+_WORD = re.compile(r"\w+")
 _NODE = "node"
 """The decorator of nodes, which reads no docstring."""
 
@@ -56,23 +58,23 @@ def _said(tree: ast.Module) -> Iterator[str]:
 # ---- docstrings ---------------------------------------------------------------------------------------------------
 
 
-def _without_texts(tree: ast.Module, handed_on: frozenset[str]) -> None:
-    """Take out statements that are nothing but a text."""
-    for each in ast.walk(tree):
-        if isinstance(each, ast.Module | _Function) or (isinstance(each, ast.ClassDef) and _is_bare(each)):
-            keeps = not isinstance(each, ast.Module) and not _is_unread(each, handed_on)
-            body = [part for index, part in enumerate(each.body) if not is_text(part) or (keeps and not index)]
-            each.body = body if body or isinstance(each, ast.Module) else [ast.Pass()]
+def _without_texts(part: ast.Module | _Function, handed_on: frozenset[str]) -> None:
+    """Take out statements that are nothing but a text; what stands in classes stays, since their users may look."""
+    for each in _inside(part):
+        if isinstance(each, _Function):
+            _without_texts(each, handed_on)
+    keeps = isinstance(part, _Function) and (part.name in handed_on or not all(map(_is_node, part.decorator_list)))
+    body = [each for index, each in enumerate(part.body) if not is_text(each) or (keeps and not index)]
+    part.body = body if body or isinstance(part, ast.Module) else [ast.Pass()]
 
 
-def _is_bare(part: ast.ClassDef) -> bool:
-    return not part.bases and not part.keywords and not part.decorator_list
-
-
-def _is_unread(part: _Function | ast.ClassDef, handed_on: frozenset[str]) -> bool:
-    if isinstance(part, ast.ClassDef):
-        return part.name not in handed_on
-    return part.name not in handed_on and all(map(_is_node, part.decorator_list))
+def _inside(part: ast.AST) -> Iterator[ast.stmt]:
+    """Statements at any depth, those inside of functions and classes apart."""
+    for each in ast.iter_child_nodes(part):
+        if isinstance(each, ast.stmt):
+            yield each
+        if not isinstance(each, _Function | ast.ClassDef | ast.expr):
+            yield from _inside(each)
 
 
 def _is_node(decorator: ast.expr) -> bool:
@@ -136,7 +138,13 @@ def _own_names(function: _Function) -> frozenset[str]:
                 others.add(name)
             elif symbol.is_local():
                 found.add(name)
-    return frozenset(found - others)
+    return frozenset(found - others - _words(function))
+
+
+def _words(function: _Function) -> set[str]:
+    """Words of texts: some libraries look variables up that a query names."""
+    texts = (each.value for each in ast.walk(function) if isinstance(each, ast.Constant))
+    return {word for text in texts if isinstance(text, str) for word in _WORD.findall(text)}
 
 
 def _below(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
