@@ -1,10 +1,13 @@
 """What is refused before it counts, and what callers without a token share: answers, queries, keys."""
 
+import asyncio
 import json
+from itertools import permutations
 
 import pytest
 
 from tests.server.server_support import QUICK, events_of, serving, shop
+from tests.support.gates import opened, reached
 from tuvl.principal import Principal
 from tuvl.server.routes.queries import input_of
 from tuvl.server.starting import Order
@@ -82,6 +85,44 @@ async def test_a_stranger_who_uses_the_key_of_another_starts_nothing_and_learns_
         assert again.json() == {"run_id": run_id, "workflow": "coupons", "status": "completed"}
         (coupon,) = minted.read_text().split()
         assert coupon not in again.text
+
+
+WAYS = ({}, {"Accept": "text/event-stream"}, {"Prefer": "respond-async"})
+
+
+@pytest.mark.parametrize("with_token", [True, False], ids=["token", "stranger"])
+@pytest.mark.parametrize("durable", [False, True], ids=["plain", "with the extra"])
+@pytest.mark.parametrize("ways", list(permutations(WAYS)), ids=lambda ways: ", ".join(map(str, ways)))
+async def test_who_asks_again_with_a_key_and_waits_in_another_way_starts_nothing(tmp_path, ways, durable, with_token):
+    async with serving(shop(tmp_path), durable=durable) as server:
+        seeing = await server.client()
+        caller = seeing if with_token else server.anyone()
+        runs = []
+        for way in ways:
+            answer = await caller.get("/hooks/open?name=Ada", headers={"Idempotency-Key": "k", **way})
+            assert answer.status_code in (200, 202), answer.text
+            runs.append(answer.headers["location"].rpartition("/")[2])
+            async with seeing.stream("GET", f"/api/runs/{runs[0]}/events") as stream:
+                assert (await events_of(stream))[-1]["status"] == "completed"
+        assert len(set(runs)) == 1
+        assert len((await seeing.get("/api/runs")).json()["runs"]) == 1
+
+
+async def test_who_comes_again_and_waits_no_more_has_the_run_go_on_without_them(tmp_path):
+    async with serving(shop(tmp_path)) as server:
+        client = await server.client()
+        body, headers = {"workflow": "gated", "input": {"gate": "left"}}, {"Idempotency-Key": "k"}
+        waiting = asyncio.create_task(client.post("/api/runs", json=body, headers=headers))
+        await reached("left")
+        again = await (await server.client()).post("/api/runs", json={**body, "mode": "detached"}, headers=headers)
+        (run,) = server.services.live._running.values()
+        assert (again.status_code, again.json()["run_id"]) == (202, run.run_id)
+        waiting.cancel()
+        async with asyncio.timeout(20):
+            while run.attached:
+                await asyncio.sleep(0)
+        opened("left")
+        assert (await run.outcome())["status"] == "completed"
 
 
 async def test_a_stranger_cannot_tell_whether_a_key_was_used_nor_keep_others_from_using_it(tmp_path):

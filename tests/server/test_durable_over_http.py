@@ -251,7 +251,9 @@ async def test_one_key_is_one_durable_run(tmp_path):
         answers = await asyncio.gather(*(client.post("/api/runs", json=body, headers=headers) for _ in range(4)))
         assert len({answer.json()["run_id"] for answer in answers}) == 1
         later = await client.post("/api/runs", json={**body, "mode": "detached"}, headers=headers)
-        problem(later, 422, "key-reused")
+        assert (later.status_code, later.json()["run_id"]) == (202, answers[0].json()["run_id"])
+        other = await client.post("/api/runs", json={**body, "timeout_s": 5}, headers=headers)
+        problem(other, 422, "key-reused")
         assert len((await client.get("/api/runs")).json()["runs"]) == 1
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.server.server_support import QUESTION, events_of, problem, serving, shop
 from tests.server.test_browser_sessions import SAME
 from tests.server.test_durable_over_http import GREETED, settled
@@ -91,3 +93,25 @@ async def test_without_the_key_a_server_lists_those_runs_and_says_of_each_that_i
         client = await server.client()
         assert (await client.post(f"/api/runs/{waits}/answer", json=answer)).status_code == 200
         assert (await settled(client, waits))["status"] == "completed"
+
+
+OTHER_KEY = "b3RoZXIra2V5K290aGVyK2tleStvdGhlcitrZXkrb3Q="
+
+
+@pytest.mark.parametrize("durable", [True, False], ids=["durable", "plain"])
+@pytest.mark.parametrize("keys", [(), (OTHER_KEY,)], ids=["no key", "another key"])
+async def test_a_start_that_comes_again_where_its_run_cannot_be_opened_starts_no_other_one(tmp_path, durable, keys):
+    project, settings = sealed(tmp_path)
+    start, once = {**GREETED, "durable": durable}, {"Idempotency-Key": "k"}
+    async with serving(project, settings=settings, durable=True) as server:
+        client = await server.client()
+        token = client.headers["authorization"]
+        first = (await client.post("/api/runs", json=start, headers=once)).json()
+    async with serving(project, settings=replace(settings, record_keys=keys), durable=True) as server:
+        client = server.anyone(Authorization=token)
+        for _ in range(2):
+            problem(await client.post("/api/runs", json=start, headers=once), 409, "encrypted")
+        assert len((await client.get("/api/runs")).json()["runs"]) == 1
+    async with serving(project, settings=settings, durable=True) as server:
+        again = await server.anyone(Authorization=token).post("/api/runs", json=start, headers=once)
+        assert (again.status_code, again.json()) == (200, first)

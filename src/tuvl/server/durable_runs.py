@@ -178,6 +178,16 @@ class DurableRuns:
         run_id = await self.host.start(request)
         return DurableRun(self, run_id, request.workflow, request.principal, detached=detached)
 
+    async def find(self, run_id: str, workflow: str, by: Principal) -> DurableRun | None:
+        """Return a run that was started before, wherever; raises `Unopened` for one that takes another key."""
+        if self._host is None:
+            return None
+        try:
+            await self._host.state(run_id)
+        except NoSuchRun:
+            return None
+        return self.watched(run_id, workflow, by)
+
     def watched(self, run_id: str, workflow: str, by: Principal) -> DurableRun:
         """Return a run for a client that watches it and may leave."""
         return DurableRun(self, run_id, workflow, by, detached=True)

@@ -14,6 +14,7 @@ from tuvl.data.run_records import StoreAccess
 from tuvl.dataclass import dataclass
 from tuvl.engine.admission import check_start, initial_context
 from tuvl.errors import ConfigError, InputError, TuvlError, UsageError
+from tuvl.hosting.asking import DatabaseAway
 from tuvl.hosting.requests import StartRequest
 from tuvl.principal import Principal
 from tuvl.server.catalogue import Offered
@@ -45,16 +46,20 @@ class Order:
 
     @property
     def digest(self) -> str:
-        """Tells this start from another one under the same key."""
+        """Tells this start from another one under the same key; how its client waits makes no other one of it."""
         said: JsonObject = {
             "workflow": self.offered.name,
             "input": self.input,
-            "mode": self.mode,
             "durable": self.durable,
             "timeout_s": self.timeout_s,
             "trace": self.trace,
         }
         return hashlib.sha256(canonical(said).encode()).hexdigest()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the run is durable or not however its client waits."""
+        return self.offered.must_be_durable or self.durable is not None
 
     @property
     def of_stranger(self) -> bool:
@@ -142,53 +147,67 @@ class Starts:
 
     async def _once(self, order: Order) -> Started:
         """Start a run, or find it; of one that a stranger began before, no more is told than that it is there."""
+        claimed = await self._claimed(order, uuid4().hex)
+        if claimed.is_new:
+            return await self._first(order, claimed.run_id)
+        while True:
+            run = await self._begun_before(claimed, order)
+            if run is not None:
+                return Known(run_id=run.run_id) if order.of_stranger else run
+            # Whoever took the key has begun nothing. It may have been let go of meanwhile, and taken once more.
+            taken, claimed = claimed, await self._claimed(order, claimed.run_id)
+            if claimed.run_id == taken.run_id:
+                break
+        begun = await self._begin(order, claimed.run_id)
+        # Another process may have begun it at this very moment.
+        told_no_more = order.of_stranger and isinstance(begun, DurableRun)
+        return Known(run_id=begun.run_id) if told_no_more else begun
+
+    async def _claimed(self, order: Order, run_id: str) -> StartKey:
         keys = self._access.store.access
-        claimed = await keys.claim(order.key_digest, body=order.digest, run_id=uuid4().hex, at=self._clock.now())
+        claimed = await keys.claim(order.key_digest, body=order.digest, run_id=run_id, at=self._clock.now())
         if claimed.body != order.digest:
             raise Problem(
                 422, "key-reused", "this Idempotency-Key came with another request before; use a new one for this"
             )
-        if not claimed.is_new:
-            run = await self._begun_before(claimed, order)
-            if run is not None:
-                return run
-            # The process that took the key died before its run was on record: nothing of it has happened.
+        return claimed
+
+    async def _first(self, order: Order, run_id: str) -> LiveRun | DurableRun:
+        """Start the run of a key that nobody had taken, and let go of the key where surely nothing begins."""
         try:
-            begun = await self._begin(order, claimed.run_id, again=not claimed.is_new)
+            return await self._begin(order, run_id)
+        except DatabaseAway:
+            raise  # it may have been accepted all the same: whoever comes again finds it, or begins that very run
         except (Problem, TuvlError):
-            await keys.release(order.key_digest)
+            await self._access.store.access.release(order.key_digest)
             raise
-        told_no_more = order.of_stranger and not claimed.is_new and isinstance(begun, DurableRun)
-        return Known(run_id=begun.run_id) if told_no_more else begun
 
-    async def _begun_before(self, claimed: StartKey, order: Order) -> LiveRun | Known | None:
-        """Find the run of a key that is taken; `None` when whoever took it has begun none, and will not.
-
-        A durable run is found by whoever has it: to begin one that is there begins nothing.
-        """
+    async def _begun_before(self, claimed: StartKey, order: Order) -> Started | None:
+        """Find the run of a key that is taken; `None` when whoever took it has begun none, and will not."""
         until = claimed.at + timedelta(seconds=BEGUN_WITHIN_S)
         while True:
             run = self._live.find(claimed.run_id, order.principal)
             if run is not None and run.problem is None:
-                if order.of_stranger:
-                    return Known(run_id=run.run_id)
-                run.attached += order.mode != "detached"
+                run.detached = run.detached or order.mode == "detached"
+                run.attached += order.mode != "detached" and not order.of_stranger
                 return run
-            if self.is_durable(order):
-                return None
+            durable = await self._durable.find(claimed.run_id, order.offered.name, order.principal)
+            if durable is not None:
+                return durable
             if await self._access.store.show(claimed.run_id, order.principal) is not None:
                 return Known(run_id=claimed.run_id)
-            if self._clock.now() >= until:
+            # To begin a durable run twice begins it once; but it may be another process's that is not durable.
+            if self._clock.now() >= until or (self.is_durable(order) and order.is_settled):
                 return None
             await asyncio.sleep(LOOK_S)
 
     def is_durable(self, order: Order) -> bool:
         """Whether a run is kept in a way that it outlives this process: as asked, and where nobody waits for it."""
-        if order.offered.must_be_durable or order.durable is not None:
+        if order.is_settled:
             return order.offered.must_be_durable or order.durable is True
         return order.mode == "detached" and self._durable.there
 
-    async def _begin(self, order: Order, run_id: str, *, again: bool = False) -> LiveRun | DurableRun:
+    async def _begin(self, order: Order, run_id: str) -> LiveRun | DurableRun:
         if self.is_durable(order):
             run = await self._durable.start(
                 StartRequest(
@@ -202,8 +221,7 @@ class Starts:
                 # Whoever has given a key comes again, perhaps to another server: nobody knows who still waits.
                 detached=order.mode == "detached" or order.key is not None,
             )
-            if not again:
-                self._meters.runs_started.labels(order.offered.name, "true").inc()
+            self._meters.runs_started.labels(order.offered.name, "true").inc()
             return run
         return self._begin_plain(order, run_id)
 
