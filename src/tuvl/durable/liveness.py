@@ -138,6 +138,9 @@ class Liveness:
             except (sa.exc.DBAPIError, _Taken):
                 self._stop.wait(AGAIN_S)
                 continue
+            if self._stop.is_set():  # whoever stops it may have given up waiting meanwhile
+                self._drop_session()
+                return
             self._hears(True)
             return
 

@@ -17,6 +17,8 @@ from dbos import DBOS, DBOSClient
 from dbos._dbos import _get_dbos_instance
 from dbos._queue import Queue, queue_worker_thread
 from dbos._serialization import DBOSPortableJSONSerializer
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.backend import APPLICATION, WORKFLOW, DbosRows, config_of, owner, registered, without_pickle
@@ -86,6 +88,8 @@ class SharedRuns:
         self.tell: Callable[[], None] | None = None
         """Tells other processes that there is news; where there are none, whatever happens is told here."""
         self._client: DBOSClient | None = None
+        self._closed = False
+        sa.event.listen(engine, "checkin", self._come_back)
 
     def news(self) -> None:
         """Say that a run was put on a queue, or something came that is due some time; in any thread."""
@@ -109,10 +113,16 @@ class SharedRuns:
             self.state.make_tables()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the database; threads that still ask it something have their connections until they are done."""
+        self._closed = True
         if self._client is not None:
             self._client.destroy()
         self.engine.dispose()
+
+    def _come_back(self, driver: DBAPIConnection | None, entry: ConnectionPoolEntry, *rest: object) -> None:
+        """Close a connection that comes back late: nobody would, in a pool that is gone."""
+        if self._closed:
+            entry.invalidate()
 
     def enqueue(
         self,
