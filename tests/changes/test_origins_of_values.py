@@ -200,6 +200,37 @@ def test_value_that_is_made_otherwise_is_told_where_a_person_depends_on_it(
     assert "approval-weakened" in codes(tmp_path, old, new)
 
 
+SHOWS: Step = {**changed(ASK, "ui", to={"title": "Pay to {{ x }}?"})}
+SENDS: Step = changed(PAY, "http", "json", to={"to": "{{ x }}"})
+SORTS: Step = {
+    "id": "sort",
+    "kind": "Agent",
+    "mode": "completion",
+    "agent": {"prompt": "Sort.", "outcome": {"format": "json", "enum": ["safe", "unclear"], "write": "sorted"}},
+    "routes": {"safe": "pay", "unclear": "ask", "error": "END", "aborted": "END"},
+}
+
+
+@pytest.mark.parametrize(
+    ("sorting", "asking", "way"),
+    [
+        (ROUTER, SHOWS, "x → size (false) → pay"),
+        (SORTS, SHOWS, "x → sort (safe) → pay"),
+        ({**ROUTER, "routes": {"true": "ask", "false": "END", "error": "END"}},
+         {**SHOWS, "timeout_s": 60, "routes": {**SHOWS["routes"], "timeout": "pay"}},
+         "x → size (true) → ask (timeout) → pay"),
+    ],
+    ids=["router", "answer", "nobody answers"],
+)  # fmt: skip
+def test_value_that_a_person_sees_is_told_where_another_way_leads_to_the_write_unasked(
+    tmp_path: Path, sorting: Step, asking: Step, way: str
+) -> None:
+    old, new = (files(sets("x", x=value), sorting, asking, SENDS) for value in ("acc-{{ id }}", "acc-1"))
+    found = [change for change in told(tmp_path, old, new) if change.code == "approval-weakened"]
+    assert [(change.step, change.after) for change in found] == [("pay", way)]
+    assert "where nobody is asked: step 'x' makes 'x' otherwise" in found[0].message
+
+
 TOOL: Step = {
     "id": "helper",
     "kind": "Agent",

@@ -4,11 +4,13 @@ A person approves what they are shown, and a router lets pass what it looks at. 
 elsewhere now, or are changed on the way to the write, the decision was about something else.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import partial
 
+from tuvl.analysis.flow_graph import Edge
 from tuvl.analysis.key_reads import KeyRead
 from tuvl.analysis.references import tool_entries
+from tuvl.analysis.signals import FAILURES
 from tuvl.analysis.steps import StepView
 from tuvl.analysis.witness import shortest, shown
 from tuvl.changes.facts import WorkflowFacts
@@ -86,9 +88,6 @@ def _write(
     before, after = steps
     done: set[frozenset[str] | None] = set()
     for gate in gates:
-        only = None if gate.person else gate.seen
-        if values.effort.loose and only in done:
-            continue  # by keys alone it is the same wherever somebody was asked
         code = "approval-weakened" if gate.person else _decides(reaches[0], gate.name, before.id)
         if code is None or gate.name == after.id:
             continue
@@ -99,6 +98,9 @@ def _write(
         if None in asked.values():
             continue
         by_state = dict(zip((values.old, values.new), steps, strict=True))
+        only = None if gate.person else gate.seen
+        if values.effort.loose and only in done:
+            continue  # by keys alone it is the same wherever somebody was asked
         was, now = values.both(partial(_sent, steps=by_state, asked=asked, only=only))
         if values.effort.loose:
             done.add(only)
@@ -106,10 +108,37 @@ def _write(
             what = "was asked about" if gate.person else "decided on"
             why = difference(was, now)
             said = f"what it sends may be another than step {gate.name!r} {what}: {why}"
-            way = _way(values.new.provenance, gate.name, after.id, why)
+            way = _way(values.new.provenance, values.new.provenance.at[gate.name, False], after.id, why)
             findings.say(code, said, Spot(before.path, after.path, "", after.id), shown=(None, way), may=True)
             return True
-    return False
+    return _unasked(findings, values, steps, gates, persons)
+
+
+def _unasked(
+    findings: Findings,
+    values: Values,
+    steps: tuple[StepView, StepView],
+    gates: list[_Gate],
+    persons: tuple[Mapping[int, frozenset[str]], ...],
+) -> bool:
+    """Tell of a write that persons are shown the values of, on the ways there on which nobody is asked."""
+    asking = [gate for gate in gates if gate.person and _asked(values.old, gate, steps[0], persons[0]) is not None]
+    keys = frozenset[str]().union(*(gate.seen for gate in asking))
+    if not keys or values.effort.loose:
+        return False  # by keys alone it was told of the persons, if there is anything
+    by_state = dict(zip((values.old, values.new), steps, strict=True))
+    asked: dict[Origins, Asked | None] = {
+        origins: Asked(0, frozenset(), others) for origins, others in zip(by_state, persons, strict=True)
+    }
+    was, now = values.both(partial(_sent, steps=by_state, asked=asked, only=keys))
+    if was == now:
+        return False
+    before, after = steps
+    why = difference(was, now)
+    way = _way(values.new.provenance, 0, after.id, why, past=persons[1].keys())
+    said = f"what it sends may be another where nobody is asked: {why}"
+    findings.say("approval-weakened", said, Spot(before.path, after.path, "", after.id), shown=(None, way), may=True)
+    return True
 
 
 def _sent(
@@ -145,17 +174,21 @@ def _asked(origins: Origins, gate: _Gate, step: StepView, others: Mapping[int, f
     return Asked(place, gate.seen, others) if origins.provenance.leads(place, target) else None
 
 
-def _way(provenance: Provenance, first: str, last: str, why: str) -> str:
-    """A way from a decision to a write, by the step that makes the value if one does on the way."""
+def _way(provenance: Provenance, start: int, last: str, why: str, past: Set[int] = frozenset()) -> str:
+    """A way to a write by which nobody answers that is passed, by the step that makes the value if one does there."""
     graph = provenance.graph
-    start, end = provenance.at[first, False], provenance.at[last, False]
+    end = provenance.at[last, False]
+
+    def unanswered(edge: Edge) -> bool:
+        return edge.source not in past or edge.signal in FAILURES
+
     for place in graph.places:
         if not place.called and f"step {place.step.id!r}" in why and place.index not in (start, end):
-            there = shortest(graph, place.index, lambda edge: True, start=start)
-            onward = shortest(graph, end, lambda edge: True, start=place.index)
+            there = shortest(graph, place.index, unanswered, start=start)
+            onward = shortest(graph, end, unanswered, start=place.index)
             if there and onward:
                 return shown(graph, (*there, *onward), start=start)
-    return shown(graph, shortest(graph, end, lambda edge: True, start=start) or (), start=start)
+    return shown(graph, shortest(graph, end, unanswered, start=start) or (), start=start)
 
 
 def _question(

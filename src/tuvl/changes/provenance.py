@@ -24,6 +24,8 @@ Link: TypeAlias = tuple[str, str, str]
 """Who reads, which key, and who made it; or how one makes it."""
 Links: TypeAlias = frozenset[Link]
 States: TypeAlias = list[int | None]
+_Read: TypeAlias = tuple[str, int, str, bool]
+"""Who reads, in which place, which key, and whether only what came since somebody was asked counts."""
 _Ask: TypeAlias = Callable[[str, int, frozenset[str], bool], None]
 
 INPUT, SEEN, BEFORE = "the input", "what was looked at", "what came before"
@@ -34,8 +36,6 @@ _BEFORE, _SEEN = -1, -2
 """In place of a step: what was there at the beginning, and what somebody was asked about."""
 MOST = 60_000
 """Reads that are followed in one comparison of two workflows before it goes on loosely."""
-
-
 _EDGES_A_READ = 10
 """Edges that take as long to walk as a read takes to follow."""
 
@@ -57,7 +57,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Asked:
-    """A person or a router that has looked at some keys, from where on values are followed.
+    """A person or a router that has looked at some keys, from where on values are followed; or the beginning.
 
     `others` are the persons who look at keys on the way: place → keys.
     """
@@ -87,6 +87,9 @@ class Provenance:
         self._made: dict[tuple[str, str, bool], str] = {}
         self._since: dict[tuple[int, frozenset[str]], States | None] = {}
         self._loose: dict[str, Links] = {}
+        self._reads: dict[
+            tuple[_Read, tuple[int, frozenset[str]] | None], tuple[frozenset[Link], frozenset[_Read]]
+        ] = {}
         self._ahead: dict[int, frozenset[int]] = {}
         self.graph: FlowGraph = flow_graph(facts.graph, facts.index)
         self.at = {(place.step.id, place.called): place.index for place in self.graph.places}
@@ -163,7 +166,7 @@ class Provenance:
             raise TangledError
 
     def _follow(self, asked: Asked) -> States | None:
-        others = {place: seen for place, seen in asked.others.items() if place != asked.place}
+        others = {place: seen for place, seen in asked.others.items() if place != asked.place or not asked.seen}
 
         def along(edge: Edge, state: int) -> int:
             if edge.source in others and edge.signal and edge.signal not in FAILURES:
@@ -189,26 +192,38 @@ class Provenance:
         if begun is None or since is None:
             raise TangledError
         found: set[Link] = set()
-        waiting = [(reader, place, key, asked is not None) for key in sorted(keys)]
+        waiting: list[_Read] = [(reader, place, key, asked is not None) for key in sorted(keys)]
         seen = set(waiting)
-
-        def ask(who: str, where: int, keys: frozenset[str], cut: bool) -> None:
-            for each in sorted((who, where, key, cut) for key in keys):
-                if each not in seen:
-                    seen.add(each)
-                    waiting.append(each)
-
         while waiting:
-            who, where, key, cut = waiting.pop()
+            read = waiting.pop()
             self.effort.left -= 1
             if self.effort.left < 0:
                 raise TangledError
-            state = ((since if cut else begun)[where] or 0) & (self._masks.get(key, 0) | self._masks.get(_ANY, 0))
+            own, more = self._behind(read, since if read[3] else begun, asked if read[3] else None)
+            found |= own
+            new = more - seen
+            seen |= new
+            waiting.extend(new)
+        return frozenset(found)
+
+    def _behind(self, read: _Read, states: States, asked: Asked | None) -> tuple[frozenset[Link], frozenset[_Read]]:
+        """What is to be said of one read, and what was read for its value in turn."""
+        known = (read, (asked.place, asked.seen) if asked is not None else None)
+        if known not in self._reads:
+            who, where, key, cut = read
+            more: set[_Read] = set()
+
+            def ask(who: str, where: int, keys: frozenset[str], cut: bool) -> None:
+                more.update((who, where, each, cut) for each in keys)
+
+            found: set[Link] = set()
+            state = (states[where] or 0) & (self._masks.get(key, 0) | self._masks.get(_ANY, 0))
             for number in _numbers(state):
-                found |= self._maker(who, key, self._definitions[number], ask, asked if cut else None)
+                found |= self._maker(who, key, self._definitions[number], ask, asked)
             if state & (state - 1):
                 found |= self._chosen(who, where, key, ask, cut=cut)
-        return frozenset(found)
+            self._reads[known] = (frozenset(found), frozenset(more))
+        return self._reads[known]
 
     def _maker(self, who: str, key: str, definition: tuple[int, str], ask: _Ask, asked: Asked | None) -> set[Link]:
         """What is to be said of one origin, asking for those that it has in turn."""

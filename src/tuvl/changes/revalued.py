@@ -258,18 +258,21 @@ class Values:
 
 def difference(was: Links, now: Links) -> str:
     """Say what is the most telling of two sets of links."""
-    come, gone = sorted(now - was), sorted(was - now)
-    for links, more in ((come, ""), (gone, "no longer ")):
-        for _, key, made in sorted(links, key=lambda link: not link[2].startswith("step")):
-            if key != MADE:
-                return f"{key!r} {more}{_comes(made, more)}"
-    who = (come or gone)[0][0]
-    return f"{who} otherwise" if who.startswith("step ") else "it is written otherwise"
+    come, gone = (
+        sorted(links, key=lambda link: (link[1] == MADE, not link[2].startswith("step"), link))
+        for links in (now - was, was - now)
+    )
+    makers = [f"{who} otherwise" for who, key, _ in come or gone if key == MADE and who.startswith("step ")]
+    said = [_comes(key, made) for _, key, made in come if key != MADE]
+    left = [_comes(key, made, gone=True) for _, key, made in gone if key != MADE]
+    first = [_comes(key, made, gone=True) for _, key, made in gone[:1] if key != MADE and made.startswith("step ")]
+    return next(iter((*said, *first, *makers, *left)), "it is written otherwise")
 
 
-def _comes(made: str, more: str) -> str:
+def _comes(key: str, made: str, *, gone: bool = False) -> str:
     if made in (SEEN, BEFORE):
-        return "is read" if more else "is read now"
+        return f"{key!r} is no longer read" if gone else f"{key!r} is read now"
+    more = "no longer " if gone else ""
     if made.startswith("decision "):
-        return f"depends on what step {made.removeprefix('decision ')} decides"
-    return f"comes from {made}"
+        return f"{key!r} {more}depends on what step {made.removeprefix('decision ')} decides"
+    return f"{key!r} {more}comes from {made}"
