@@ -14,6 +14,8 @@ RunStatus: TypeAlias = Literal["queued", "running", "completed", "failed", "abor
 Absent = SkipJsonSchema[None]
 """A header or query parameter that is not there; none is sent that is `null`."""
 
+Name: TypeAlias = Annotated[str, Field(max_length=200)]
+
 Shape = TypeVar("Shape", bound=BaseModel)
 
 
@@ -194,9 +196,9 @@ class RunsAsked(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    workflow: Annotated[str | Absent, Field(max_length=200, description="Only runs of this workflow.")] = None
+    workflow: Annotated[Name | Absent, Field(description="Only runs of this workflow.")] = None
     status: Annotated[RunStatus | Absent, Field(description="Only runs in this state.")] = None
-    principal: Annotated[str | Absent, Field(max_length=200, description="Only runs for this principal.")] = None
+    principal: Annotated[Name | Absent, Field(description="Only runs for this principal.")] = None
     limit: Annotated[int, Field(ge=1, le=500, description="Most runs.")] = 50
 
     def to_filter(self) -> RunFilter:
@@ -209,8 +211,8 @@ class TraceAsked(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    step: Annotated[str | Absent, Field(max_length=200, description="Only calls of this agent.")] = None
-    tool: Annotated[str | Absent, Field(max_length=200, description="Only calls of this tool.")] = None
+    step: Annotated[Name | Absent, Field(description="Only calls of this agent.")] = None
+    tool: Annotated[Name | Absent, Field(description="Only calls of this tool.")] = None
 
     def to_filter(self) -> TraceFilter:
         """Return it as the store of runs takes it."""
