@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
+from tuvl.complaints import in_a_word, is_of_the_world, traceback_of
 from tuvl.control import RunControl
 from tuvl.durable.line_state import LineState
 from tuvl.durable.queued import SharedRuns, Taker
@@ -149,8 +150,8 @@ class Performer:
         while self._awaited and self._runs is not None:
             try:
                 settled = await asyncio.to_thread(self._runs.state.settled, list(self._awaited))
-            except DatabaseFault as error:
-                _log.warning("runs cannot be looked at just now: %s", type(error).__name__)
+            except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are to hear of the end
+                _overlooked("runs cannot be looked at just now", error)
                 settled = set()
             for run_id in settled:
                 self._awaited.pop(run_id).set()
@@ -173,8 +174,13 @@ class Performer:
                 await asyncio.to_thread(runs.state.wake_overdue, time.time())
                 await asyncio.to_thread(lines.call_next)
                 rest = _until(await asyncio.to_thread(runs.state.next_due), runs.idling.rest_s)
-            except DatabaseFault as error:
-                _log.warning("what runs are told cannot be read just now: %s", type(error).__name__)
+            except Exception as error:  # noqa: BLE001 - whatever it is, what is due next is to be minded
+                _overlooked("what runs are told cannot be read just now", error)
+
+
+def _overlooked(what: str, error: Exception) -> None:
+    level = logging.WARNING if is_of_the_world(error) else logging.ERROR
+    _log.log(level, "%s: %s", what, in_a_word(error), exc_info=traceback_of(error))
 
 
 def _said(loop: asyncio.AbstractEventLoop, news: asyncio.Event) -> None:
