@@ -185,7 +185,7 @@ class Provenance:
     def links(self, reader: str, place: int, keys: frozenset[str], asked: Asked | None = None) -> Links:
         """What the values of keys at a place come from; of those that somebody was `asked` about since then."""
         if self.effort.loose:
-            return self._loosely(reader, keys)
+            return self._loosely(keys)
         self.effort.left -= 1
         begun = self.states
         since = self.since(asked) if asked is not None else begun
@@ -246,28 +246,26 @@ class Provenance:
             self._made[known] = self.producers.made(step, key)
         return self._made[known]
 
-    def _loosely(self, reader: str, keys: frozenset[str]) -> Links:
-        found: set[Link] = set()
-        for key in keys:
-            if key not in self._loose:
-                self._loose[key] = frozenset(self._by_key(key))
-            found |= {(reader, *link[1:]) if not link[0] else link for link in self._loose[key]}
-        return frozenset(found)
+    def _loosely(self, keys: frozenset[str]) -> Links:
+        for key in keys - self._loose.keys():
+            self._loose[key] = frozenset(self._by_key(key))
+        return frozenset[Link]().union(*(self._loose[key] for key in keys))
 
     def _by_key(self, first: str) -> Iterator[Link]:
-        waiting = [("", first)]
+        """Who may have made a key, and the keys behind it; who reads it there makes no difference."""
+        waiting = [first]
         seen = set(waiting)
         while waiting:
-            who, key = waiting.pop()
+            key = waiting.pop()
             for number in _numbers(self._masks.get(key, 0) | self._masks.get(_ANY, 0)):
                 source, name = self._definitions[number]
                 if source < 0:
                     continue
                 step = self.graph.places[source].step
                 made = f"step {step.id!r}"
-                yield who, key, made
+                yield "", key, made
                 yield f"{made} makes {name!r}", MADE, self._how(step, name)
-                more = {(made, each) for _, reads in self._made_of(source, name, key) for each in reads} - seen
+                more = {each for _, reads in self._made_of(source, name, key) for each in reads} - seen
                 seen |= more
                 waiting.extend(more)
 
