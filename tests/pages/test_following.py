@@ -1,7 +1,10 @@
 """Where a run stands, as its events tell it."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from typing import get_args
 
 import pytest
 
@@ -232,3 +235,10 @@ def test_an_event_is_told_in_one_line(body: EventBody, words: str, look: str) ->
 )
 def test_what_says_nothing_by_itself_is_no_line_of_the_log(body: EventBody) -> None:
     assert told(body) is None
+
+
+def test_a_page_looks_again_at_each_event_but_those_of_which_there_may_be_hundreds_and_that_have_no_line():
+    script = (files("tuvl.server.pages") / "assets" / "pages.js").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"const types = \[(.*?)\];", script, re.DOTALL)
+    unheard = {TextDelta, ToolCallDelta, StreamEnded}
+    assert set(re.findall(r'"(\w+)"', listed)) == {kind.type for kind in get_args(EventBody) if kind not in unheard}

@@ -199,7 +199,7 @@
 
   const types = [
     "run_started", "run_resumed", "step_started", "model_call_started", "model_call_delayed", "iteration", "tool_call_started", "tool_call", "approval_requested",
-    "approval_decided", "heartbeat", "supervisor", "suspended", "outcome", "step_finished", "run_finished",
+    "approval_decided", "heartbeat", "stream_reset", "text_withheld", "supervisor", "suspended", "outcome", "step_finished", "run_finished",
   ];
 
   const hush = () => {
