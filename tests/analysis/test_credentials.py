@@ -26,6 +26,7 @@ IN_THE_CLEAR = {
     "variable of an argument": ({"args": ["-e", "DB_PASSWORD=hunter2"]}, "hunter2"),
     "environment": ({"env": {"PASSWORD": "hunter2"}}, "hunter2"),
     "environment, a token": ({"env": {"GITHUB_TOKEN": TOKEN}}, TOKEN),
+    "environment, a short token": ({"env": {"TOKEN": "hunter2"}}, "hunter2"),
     "header": ({"headers": {"Authorization": f"Bearer {TOKEN}"}}, TOKEN),
     "password of a database": ({"connection": {"host": "h", "password": "hunter2"}}, "hunter2"),
     "words of a connection": ({"connection": "host=h password=hunter2"}, "hunter2"),
@@ -66,6 +67,11 @@ PLAIN = {
 def test_what_is_no_credential_is_neither_reported_nor_masked(data: dict) -> None:
     assert list(literal_secrets({"kind": "X", "spec": data})) == []
     assert without_secrets(data) == data
+
+
+def test_short_word_is_a_token_only_where_a_server_is_given_it() -> None:
+    words = {"query": {"token": "page12"}, "env": {"LEVEL": "info12", "API_KEY": "none", "TOKEN": "${T}"}}
+    assert list(literal_secrets({"kind": "X", "spec": words})) == []
 
 
 def test_placeholders_are_masked_and_not_reported() -> None:

@@ -66,7 +66,7 @@ _SHORTEST = 8
 _SHORTEST_PASSWORD = 4
 _SHORTEST_KEY = 6
 _KEY_OF_A_MODEL = ("spec", "api_key")
-"""Where a language model has its key: a short one counts there, too."""
+"""Where a language model has its key: a short one counts there, too, and so in what a server has around it."""
 
 
 # ---- what reads as one -----------------------------------------------------------------------------------------
@@ -102,7 +102,8 @@ def _by_place(text: str, names: Sequence[str]) -> str | None:
             return "what looks like a password or token"
         if _is_given(last, _SCHEME.sub("", text.strip())):
             return "what looks like a password or token"
-    if tuple(names) == _KEY_OF_A_MODEL and _is_short_key(text):
+    of_a_server = "env" in names[:-1] and names_a_credential(last)
+    if (of_a_server or tuple(names) == _KEY_OF_A_MODEL) and _is_short_key(text):
         return "what looks like a password or token"
     if not names_a_credential(last) and not _in_auth(names):
         return None
