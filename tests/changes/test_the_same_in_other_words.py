@@ -74,6 +74,33 @@ def test_template_written_otherwise_is_told_as_the_same(tmp_path: Path, steps: t
     assert [change.code for change in found] == ["spelled-otherwise"]
 
 
+CHILD = """\
+kind: Workflow
+metadata: { name: child }
+spec:
+  input: { type: object, properties: { n: { type: integer } } }
+  steps:
+    - { id: send, kind: APICall, http: { url: "https://pay.example/p", method: POST, json: { to: "{{ n }}" } } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "code"),
+    [
+        ("{{ n }}", "{{n}}", "spelled-otherwise"),
+        ("id: send,", "id: pay_out,", "step-renamed"),
+        ("{{ n }}", "{{ n * 9 }}", "approval-weakened"),
+    ],
+)
+def test_workflow_inside_that_is_the_same_in_other_words_does_the_same(
+    tmp_path: Path, text: str, other: str, code: str
+) -> None:
+    inside: Step = {"id": "pay", "kind": "Workflow", "workflow": "child", "input": {"n": "{{ n }}"}}
+    states = [files(ASK, inside, **{"child.yaml": each}) for each in (CHILD, CHILD.replace(text, other))]
+    found = {change.code for change in told(tmp_path, states[0], states[1])}
+    assert found == {code} | ({"field-changed"} if code == "approval-weakened" else set())
+
+
 def test_template_of_a_renamed_step_may_be_written_otherwise(tmp_path: Path) -> None:
     other = {**tight(PAY), "id": "pay_out"}
     ask = {**ASK, "routes": {**ASK["routes"], "true": "pay_out"}}

@@ -19,7 +19,7 @@ _DEEPEST = 8
 
 
 class Origins:
-    """The origins of values in one state; the steps of workflows inside are called as in the `other` state."""
+    """The origins of values in one state; the steps of workflows inside are called as in the new one."""
 
     def __init__(
         self,
@@ -29,13 +29,15 @@ class Origins:
         within: tuple[str, ...] = (),
         *,
         peer: WorkflowFacts | None = None,
+        is_new: bool = False,
     ) -> None:
-        """Look at one state; `peer` is the same workflow in the other."""
+        """Look at one state, the new one or the old; `peer` is the same workflow in the other."""
         self.facts = facts
         self._other = other
         self._effort = effort
         self._within = within
         self._peer = peer
+        self._is_new = is_new
         self._inside: dict[tuple[str, bool], Inside] = {}
 
     @cached_property
@@ -64,11 +66,12 @@ class Origins:
         view, other = WorkflowView(mapping(document.data)), self._other.find("Workflow", name)
         peer = None
         if other is not None:
-            pairs = pair_steps(view, WorkflowView(mapping(other.data)))
-            view, peer = pairs.old, WorkflowFacts(pairs.new, self._other)
-        return Origins(
-            WorkflowFacts(view, self.facts.index), self._other, self._effort, (*self._within, name), peer=peer
-        )
+            two = (view, WorkflowView(mapping(other.data)))
+            pairs = pair_steps(*(reversed(two) if self._is_new else two))
+            view, beside = (pairs.new, pairs.old) if self._is_new else (pairs.old, pairs.new)
+            peer = WorkflowFacts(beside, self._other)
+        facts = WorkflowFacts(view, self.facts.index)
+        return Origins(facts, self._other, self._effort, (*self._within, name), peer=peer, is_new=self._is_new)
 
     def children(self) -> Iterator["Origins"]:
         """The workflows that steps run."""
@@ -226,7 +229,7 @@ class Values:
         self.pairs = pairs
         self.effort = Effort()
         self.old = Origins(facts[0], facts[1].index, self.effort, (facts[0].view.name,), peer=facts[1])
-        self.new = Origins(facts[1], facts[0].index, self.effort, (facts[1].view.name,), peer=facts[0])
+        self.new = Origins(facts[1], facts[0].index, self.effort, (facts[1].view.name,), peer=facts[0], is_new=True)
 
     def both(self, links: Callable[[Origins], Links]) -> tuple[Links, Links]:
         """The links of both states, followed in the same way."""
