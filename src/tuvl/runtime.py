@@ -166,8 +166,9 @@ class Engine:
             oversight_of=_oversight_of,
             journal=NO_JOURNAL if journal is None else journal,
         )
-        if journal is not None and not rehearses:
-            tell_by_record(journal, ports.control, hear=partial(self._hear, run_id))
+        if journal is not None:
+            if not rehearses:
+                tell_by_record(journal, ports.control, hear=partial(self._hear, run_id))
             hide_by_record(journal, data.secure)
         elapsed_s = 0.0 if journal is None or rehearses else journal.elapsed_s
         try:

@@ -183,7 +183,9 @@ async def test_what_was_gone_through_has_to_be_all_that_is_on_record(staged):
             renewals = Renewals(host._runs)
             last, rows = await asyncio.to_thread(renewals.record, run_id, sealed=False)
             assert (last > 0, "prep#1/end" in rows) == (True, True)
-            said = await asyncio.to_thread(renewals.renew, run_id, "sha256:none", at=0.0, after=last - 1)
+            said = await asyncio.to_thread(
+                renewals.renew, run_id, "sha256:none", at=0.0, after=last - 1, known=rows, asks=None
+            )
             assert said == "gone_on"
             assert await asyncio.to_thread(renewals.record, run_id, sealed=False) == (last, rows)
             await say_yes(host, run_id)

@@ -62,3 +62,22 @@ async def test_why_a_run_does_not_go_on_with_newer_files_is_told_and_nothing_cha
         problem(await client.post(f"/api/runs/{going}/renew"), 409, "being-performed")
         opened("r")
         await settled(client, going)
+
+
+async def test_whoever_answers_the_older_question_once_newer_files_were_given_is_told_that_it_is_another(tmp_path):
+    project = asking(tmp_path)
+    async with serving(project, durable=True) as server:
+        client = await server.client()
+        run_id = (await client.post("/api/runs", json={"workflow": "asking"})).json()["run_id"]
+        before = await asked(client)
+    project.workflow(QUESTION.replace("title: ", "title: Really "), name="asking")
+    async with serving(project, durable=True) as server:
+        client = await server.client()
+        assert (await client.post(f"/api/runs/{run_id}/renew")).status_code == 202
+        answer = {"digest": before["digest"], "value": {"refund": True}}
+        problem(await client.post(f"/api/runs/{run_id}/answer", json=answer), 409, "answer-other-question")
+        now = await asked(client)
+        assert now["digest"] != before["digest"]
+        answer = {"digest": now["digest"], "value": {"refund": True}}
+        assert (await client.post(f"/api/runs/{run_id}/answer", json=answer)).status_code == 200
+        assert (await settled(client, run_id))["status"] == "completed"

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import TypeAlias
 
-from sqlalchemy import Insert, Update, bindparam, insert, update
+from sqlalchemy import Insert, Update, bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -18,6 +18,9 @@ from tuvl.values import JsonValue
 Transaction: TypeAlias = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
 
 _PASSING = "passing"
+
+SUSPENDED = "suspended"
+"""Status of a run that waits for somebody."""
 
 _ENDED = (
     update(runs)
@@ -59,6 +62,24 @@ class RunMarks:
     async def begin(self, run: RunRow, status: str) -> None:
         """Keep that a run began."""
         await self._begun.put({**values_of(run, status), _PASSING: run.passing})
+
+    async def suspended_since(self, run_id: str) -> datetime | None:
+        """Return since when a run waits for somebody; `None` for one that does not."""
+        query = select(runs.c.finished_at).where(runs.c.run_id == run_id, runs.c.status == SUSPENDED)
+        async with self._transaction() as connection:
+            return (await connection.execute(query)).scalar()
+
+    async def requeue(self, run_id: str, status: str, *, was: str, since: datetime | None) -> None:
+        """Keep that a run goes on as soon as a process takes it, if its status is what it was, and `since` when.
+
+        Each time that a run is suspended has a moment of its own.
+        """
+        still = [runs.c.run_id == run_id, runs.c.status == was]
+        if since is not None:
+            still.append(runs.c.finished_at == since)
+        async with self._transaction() as connection:
+            query = update(runs).where(*still).values(status=status, signal=None, finished_at=None)
+            await connection.execute(query)
 
     async def reopen(self, run: RunRow, status: str) -> None:
         """Keep that a run goes on which began before, and that it began where even that is not kept."""

@@ -122,12 +122,13 @@ class RunStore:
         await self._prepare()
         await self._marks.queue(run, QUEUED)
 
-    async def requeue(self, run_id: str, *, was: str) -> None:
-        """Keep that a run goes on as soon as a process takes it, if its status is what it was."""
-        values = {"status": QUEUED, "signal": None, "finished_at": None}
-        query = update(runs).where(runs.c.run_id == run_id, runs.c.status == was).values(values)
-        async with self._transaction() as connection:
-            await connection.execute(query)
+    async def suspended_since(self, run_id: str) -> datetime | None:
+        """Return since when a run waits for somebody; `None` for one that does not."""
+        return await self._marks.suspended_since(run_id)
+
+    async def requeue(self, run_id: str, *, was: str, since: datetime | None = None) -> None:
+        """Keep that a run goes on as soon as a process takes it, if its status is what it was, and `since` when."""
+        await self._marks.requeue(run_id, QUEUED, was=was, since=since)
 
     async def reopen(self, run: RunRow) -> None:
         """Keep that a run goes on which began before, and that it began where even that is not kept."""

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.record import DurableJournal, asked_in_all, intent_of, requested_of
 from tuvl.durable.told import TOLD
 from tuvl.errors import EngineError
-from tuvl.journal import Effect, Wait, Work
+from tuvl.journal import Effect, Suspended, Wait, Work
 from tuvl.values import JsonObject, JsonValue
 
 _SETTLING = 200
@@ -29,6 +30,10 @@ class Divergence:
 
 class _EndOfRecord(EngineError):
     """Nothing further is recorded."""
+
+
+_OF_PARTS = ("HumanInTheLoop", "Workflow")
+"""Kinds of steps that do nothing themselves but what their parts record, and may begin by asking somebody."""
 
 
 class _NoRows:
@@ -61,14 +66,14 @@ class Rehearsal(DurableJournal):
         """Return the recorded outcome; work whose outcome is not recorded goes through its parts, and is not done."""
         full = self._prefix + name
         row = self._rows.get(full)
-        if (effect is None or not effect.alone) and self._has_parts(full):
+        if self._is_gone_through(full, effect):
             # Gone through part by part, since the whole says nothing of what was asked within it.
             ends = len(self._ends)
             try:
                 outcome = await work()
                 self._seen.add(full)
                 return outcome
-            except _EndOfRecord:
+            except (_EndOfRecord, Suspended):
                 if row is None:
                     raise
                 del self._ends[ends:]  # cut off within, by a deadline for one: how it ended is recorded
@@ -79,11 +84,12 @@ class Rehearsal(DurableJournal):
         return await super().record(name, work)
 
     async def ask(self, wait: Wait) -> JsonValue:
-        """Return the recorded answer."""
+        """Return the recorded answer; raises `Suspended` where there is none."""
         full = self._prefix + wait.name
         row = self._rows.get(full)
         if row is None:
-            return await self._end(full)
+            await self._come_to_end(full)
+            raise Suspended(replace(wait, name=full))
         self._see(full, row, None)
         return await super().ask(wait)
 
@@ -99,6 +105,12 @@ class Rehearsal(DurableJournal):
                 instead = f"; asked for is {self._ends[0]!r}" if self._ends else ", and the run ends before it"
                 return Divergence(at=name, why=f"the record has this entry{instead}")
         return None
+
+    def _is_gone_through(self, full: str, effect: Effect | None) -> bool:
+        """Tell whether what stands for a whole is gone through part by part."""
+        if effect is not None and effect.alone:
+            return False
+        return (effect is not None and effect.kind in _OF_PARTS and full not in self._rows) or self._has_parts(full)
 
     def _has_parts(self, full: str) -> bool:
         parts = full.removesuffix("end")
@@ -154,10 +166,13 @@ class Rehearsal(DurableJournal):
         return not any("/".join([*places[:depth], "end"]) in self._rows for depth in range(1, len(places)))
 
     async def _end(self, full: str) -> JsonValue:
+        await self._come_to_end(full)
+        raise _EndOfRecord(f"nothing is recorded from {full!r} on", type="end_of_record")
+
+    async def _come_to_end(self, full: str) -> None:
         self._ends.append(full)
         for _ in range(_SETTLING):
             await asyncio.sleep(0)
-        raise _EndOfRecord(f"nothing is recorded from {full!r} on", type="end_of_record")
 
 
 def _what(full: str) -> str:

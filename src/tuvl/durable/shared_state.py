@@ -142,16 +142,16 @@ class SharedState(Transactions):
 
     # ---- people ----------------------------------------------------------------------------------------------------
 
-    def suspend(self, wait: WaitRow, *, owner: str) -> bool:
-        """Keep what a run waits for, and let go of it; `False` when this owner has lost it.
+    def suspend(self, wait: WaitRow, *, owner: str) -> str | None:
+        """Keep what a run waits for, and let go of it; returns its queue, `None` when this owner has lost it.
 
         Where it has been answered, or told to stop, in the meantime, the run goes on at once.
         """
         waits = self._waits
 
-        def suspend(connection: sa.Connection) -> bool:
+        def suspend(connection: sa.Connection) -> str | None:
             if not self._lock(connection, wait.run_id):
-                return False
+                return None
             unanswered = sa.and_(waits.c.run_id == wait.run_id, waits.c.answered_at.is_(None))
             connection.execute(sa.delete(waits).where(unanswered))
             connection.execute(self.insertion(waits, kept_wait(wait, self.keys)))
@@ -160,15 +160,11 @@ class SharedState(Transactions):
             stopped = self.is_to_stop(connection, wait.run_id)
             if wait.deadline is not None:
                 self.is_news(connection)
-            return self._requeue(
-                connection,
-                QUEUE if answered or stopped else WAITING,
-                self._workflows.c.workflow_uuid == wait.run_id,
-                self._workflows.c.status == PENDING,
-                self._workflows.c.owner_xid == owner,
-            )
+            queue = QUEUE if answered or stopped else WAITING
+            mine = (self._workflows.c.workflow_uuid == wait.run_id, self._workflows.c.owner_xid == owner)
+            return queue if self._requeue(connection, queue, *mine, self._workflows.c.status == PENDING) else None
 
-        return bool(self.in_transaction(suspend))
+        return self.in_transaction(suspend)
 
     def answer(self, wait: WaitRow, answer: JsonObject, *, by: str, at: float) -> bool:
         """Keep the answer to a wait, once, and let the run go on; `False` when it has one, or it comes too late."""

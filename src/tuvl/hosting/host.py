@@ -38,7 +38,7 @@ from tuvl.hosting.requests import (
     WaitingRun,
 )
 from tuvl.hosting.started import Started, last_definition
-from tuvl.hosting.waiting import waiting_of
+from tuvl.hosting.waiting import keep_queued, waiting_of
 from tuvl.hosting.workshop import Workshop
 from tuvl.llm.pacing import Paces
 from tuvl.principal import ANY, Principal
@@ -296,6 +296,8 @@ class Host:
         Of several answers the first one counts. Raises `AnswerRefused` for one that does not count, which says why, and
         `NoSuchRun`.
         """
+        store = self._registry.access.store
+        since = await store.suspended_since(run_id)  # before that is looked at for which it waits
         wait, started = await self._asked(run_id, request)
         refuse_late(wait)
         value = checked(wait.kind, wait.asked, request.value, request.by, started.also_requested_by)
@@ -303,11 +305,11 @@ class Host:
         async with self._workshop.of(last_definition(record, started)) as prepared:
             most = prepared.plan.limits.max_context_bytes
         refuse_too_large(value, mapping(wait.document.get("context")), most)
-        await self._registry.access.store.requeue(run_id, was="suspended")
         at = time.time()
         if not await _asked(self._state.answer, wait, value, by=request.by.id, at=at):
             refuse_late((await self._asked(run_id, request))[0])
             raise AnswerRefused(f"run {run_id!r} waits for this no more", "not_waiting")
+        await keep_queued(store, run_id, since=since)
         self._runs.idling.wake()
         return Answered(run_id=run_id, by=request.by.id, at=datetime.fromtimestamp(at, UTC))
 

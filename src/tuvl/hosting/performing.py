@@ -13,7 +13,7 @@ from tuvl.engine.result import RunResult
 from tuvl.errors import InputError
 from tuvl.events.sink import Sink
 from tuvl.hosting.started import Started
-from tuvl.plan.model import ExecutionPlan
+from tuvl.plan.model import ExecutionPlan, StepPlan, SubWorkflowPlan
 from tuvl.project.index import ProjectIndex
 from tuvl.runtime import Engine
 from tuvl.settings import environment, load_settings
@@ -30,6 +30,8 @@ class Rehearsed:
     """Where the two first part."""
     steps: tuple[str, ...]
     """The steps of the workflow that the run came to, in order, each as often as it was visited."""
+    asks: RunResult | None = None
+    """The run as it stands where it asks somebody next; `None` where something else comes first."""
 
 
 async def rehearsed(
@@ -48,7 +50,11 @@ async def rehearsed(
         )
     except InputError as error:
         return Rehearsed(divergence=Divergence(at="input", why=str(error)), steps=())
-    return Rehearsed(divergence=journal.divergence(), steps=tuple(step.id for step in result.steps))
+    steps = tuple(step.id for step in result.steps)
+    asks = result if result.status == "suspended" else None
+    if asks is not None and asks.error is not None:
+        steps = (*steps, str(asks.error.detail["wait"]).partition("#")[0])  # it came to the one where it waits, too
+    return Rehearsed(divergence=journal.divergence(), steps=steps, asks=asks)
 
 
 @asynccontextmanager
@@ -70,8 +76,15 @@ async def rehearse(
 
 
 def _unhooked(plan: ExecutionPlan) -> ExecutionPlan:
-    """Return a plan that tells nobody of what is only gone through."""
-    return replace(plan, hooks=(), steps={name: replace(step, hooks=()) for name, step in plan.steps.items()})
+    """Return a plan that tells nobody of what is only gone through, nor do the workflows that it runs inside."""
+    return replace(plan, hooks=(), steps={name: _quiet(step) for name, step in plan.steps.items()})
+
+
+def _quiet(step: StepPlan) -> StepPlan:
+    action = step.action
+    if isinstance(action, SubWorkflowPlan):
+        action = replace(action, plan=_unhooked(action.plan))
+    return replace(step, hooks=(), action=action)
 
 
 async def performed(

@@ -1,5 +1,6 @@
 """A run that goes on with the files as they are now, if they would have come to all that is on its record."""
 
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from tuvl.durable.inherited import record_of
@@ -7,6 +8,7 @@ from tuvl.hosting.asking import asked
 from tuvl.hosting.performing import rehearsed
 from tuvl.hosting.requests import NotRenewed
 from tuvl.hosting.started import Started, last_definition
+from tuvl.hosting.waiting import keep_queued, wait_of
 from tuvl.hosting.workshop import Workshop
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ async def renew(
     from tuvl.durable.renewals import Renewals  # it imports SQLAlchemy
 
     renewals = Renewals(runs)
+    since = await store.suspended_since(run_id)
     _refuse(run_id, await asked(renewals.standing, run_id))
     last, own = await asked(renewals.record, run_id, sealed=standing.sealed)
     record = record_of(standing.payload, own)
@@ -34,17 +37,18 @@ async def renew(
     async with workshop.current(started.workflow, started.models) as prepared:
         if prepared.definition == started.definition:
             return False
-        parted = (await rehearsed(prepared.engine, prepared.plan, started, run_id, record)).divergence
-        if parted is not None:
+        found = await rehearsed(prepared.engine, prepared.plan, started, run_id, record)
+        if (parted := found.divergence) is not None:
             raise NotRenewed(
                 f"run {run_id!r} cannot go on with the files as they are now: they part from its record at "
                 f"{parted.at!r}: {parted.why}; without that it goes on with those it has",
                 "parts",
             )
-        if standing.state == "waiting":
-            await store.requeue(run_id, was="suspended")
         at = max((cast(float, row["t"]) for row in record.values()), default=0.0)
-        _refuse(run_id, await asked(renewals.renew, run_id, prepared.definition, at=at, after=last))
+        asks = None if found.asks is None else wait_of(found.asks, started)
+        renewed = partial(renewals.renew, at=at, after=last, known=frozenset(record), asks=asks)
+        _refuse(run_id, await asked(renewed, run_id, prepared.definition))
+    await keep_queued(store, run_id, since=since)
     return True
 
 
@@ -60,5 +64,11 @@ def _refuse(run_id: str, said: "Renewed | None") -> None:
             )
         case "ended":
             raise NotRenewed(f"run {run_id!r} has ended; `tuvl runs fork` begins another one at a step of it", "ended")
+        case "answered":
+            raise NotRenewed(
+                f"run {run_id!r} has an answer to what the files it has ask, and goes on with those; try again when it "
+                "has done so",
+                "gone_on",
+            )
         case "gone_on":
             raise NotRenewed(f"run {run_id!r} has gone on meanwhile, with the files it has; try again", "gone_on")

@@ -2,12 +2,10 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
-from tuvl.analysis.steps import mapping
 from tuvl.control import Intervention, RunControl
 from tuvl.data.faults import UNKEEPABLE, is_of_value
 from tuvl.durable.backend import DbosRows
@@ -18,6 +16,7 @@ from tuvl.durable.line_state import LineState
 from tuvl.durable.queued import LeftToOthers
 from tuvl.durable.record import Answer
 from tuvl.durable.shared_state import DatabaseFault, SharedState
+from tuvl.durable.shared_tables import QUEUE
 from tuvl.durable.together import Together
 from tuvl.durable.wait_rows import WaitRow, opened_wait
 from tuvl.engine.result import RunError, RunResult, Usage
@@ -26,13 +25,13 @@ from tuvl.events.sink import Sink
 from tuvl.hosting.hearing import Heard, Hearing
 from tuvl.hosting.performing import performed
 from tuvl.hosting.started import Started, last_definition
-from tuvl.hosting.waiting import ALSO_REQUESTED_BY
+from tuvl.hosting.waiting import keep_queued, wait_of
 from tuvl.hosting.workshop import Workshop
 from tuvl.plan.model import ExecutionPlan
 from tuvl.redaction import redact
 from tuvl.supervision.registry import RunRegistry
 from tuvl.tools.approval import Approvals
-from tuvl.values import JsonObject, JsonValue
+from tuvl.values import JsonObject
 
 RECORD_PAUSE_S = 1.0
 """Seconds before a run whose record could not be written is left to whoever takes it next."""
@@ -179,7 +178,7 @@ class Taken:
                 control.let_go()
             async with self._workshop.of(started) as prepared:
                 if order is None:
-                    await self._line_up(run_id, prepared.plan, rows.owner)
+                    await self._line_up(run_id, prepared.plan, rows)
                 if prepared.changed:
                     _log.info("run %r goes on with the files it was started with", run_id)
                 return await performed(
@@ -200,19 +199,20 @@ class Taken:
             _log.exception("run %r has met a mistake of tuvl", run_id)
             return await self._impossible(run_id, started, "internal", f"a mistake of tuvl: {type(error).__name__}")
 
-    async def _line_up(self, run_id: str, plan: ExecutionPlan, owner: str) -> None:
+    async def _line_up(self, run_id: str, plan: ExecutionPlan, rows: DbosRows) -> None:
         """Have a place among the runs of a workflow, or leave the run until there is one."""
         most = plan.limits.concurrency
         if most is None:
             return
-        if await asyncio.to_thread(self._lines.enter, run_id, plan.workflow, most=most, owner=owner):
-            self._in_line[run_id] = plan.workflow
-            return
-        try:
-            await self._registry.access.store.requeue(run_id, was="running")
-        except StepError as error:
-            _log.warning("run %r stands in line, which is not on record yet: %s", run_id, redact(str(error)))
-        raise LeftToOthers
+        if rows.attempt > 1:
+            try:
+                # Before it is known: once it stands in line, another process may have it, and say so.
+                await self._registry.access.store.requeue(run_id, was="running")
+            except StepError as error:
+                _log.warning("run %r may stand in line, which is not on record: %s", run_id, redact(str(error)))
+        if not await asyncio.to_thread(self._lines.enter, run_id, plan.workflow, most=most, owner=rows.owner):
+            raise LeftToOthers
+        self._in_line[run_id] = plan.workflow
 
     async def _leave_line(self, run_id: str) -> None:
         workflow = self._in_line.pop(run_id, None)
@@ -250,12 +250,22 @@ class Taken:
             await asyncio.to_thread(self._state.leave, result.run_id, owner=owner)
             raise LeftToOthers
         if result.status == "suspended":
-            if await asyncio.to_thread(self._state.suspend, _wait_of(result, started), owner=owner):
-                self._heard[result.run_id].end("suspended")
+            await self._suspend(result, started, owner)
             raise LeftToOthers
         if result.run_id in self._waited or result.run_id in self._stopped:
             await asyncio.to_thread(self._state.over, result.run_id)
         self._heard[result.run_id].end(result.status)
+
+    async def _suspend(self, result: RunResult, started: Started, owner: str) -> None:
+        """Have a run wait for somebody; it goes on at once where it has been answered, or told to stop, meanwhile."""
+        store = self._registry.access.store
+        since = await store.suspended_since(result.run_id)  # nobody else says so as long as we have it
+        queue = await asyncio.to_thread(self._state.suspend, wait_of(result, started), owner=owner)
+        if queue is None:
+            return
+        self._heard[result.run_id].end("suspended")
+        if queue == QUEUE:
+            await keep_queued(store, result.run_id, since=since)
 
     async def _refused(self, run_id: str, started: Started, error: Exception) -> RunResult:
         """End a run of which something can be kept nowhere: who takes it next would fail in the same way."""
@@ -300,27 +310,4 @@ def _answers(waits: Sequence[WaitRow]) -> tuple[Answer, ...]:
         )
         for wait in reversed(waits)
         if wait.answer is not None and wait.answered_at is not None and wait.answered_by is not None
-    )
-
-
-def _wait_of(result: RunResult, started: Started) -> WaitRow:
-    error = result.error
-    assert error is not None
-    deadline = error.detail.get("deadline")
-    asked = dict(mapping(error.detail.get("asked")))
-    if started.also_requested_by:
-        asked[ALSO_REQUESTED_BY] = list[JsonValue](started.also_requested_by)
-    return WaitRow(
-        run_id=result.run_id,
-        name=str(error.detail["wait"]),
-        digest=str(error.detail["digest"]),
-        workflow=result.workflow,
-        kind=error.type,
-        step=error.step or "",
-        message=error.message,
-        tenant=started.principal.tenant,
-        asked=asked,
-        document=result.to_json(),
-        since=time.time(),
-        deadline=deadline if isinstance(deadline, int | float) else None,
     )
