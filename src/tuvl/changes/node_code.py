@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tuvl.analysis.node_modules import imported
 from tuvl.analysis.nodes import NodeFacts, read_node_file
+from tuvl.changes.node_reads import may_read_any
 from tuvl.changes.python_form import handed_on, is_text, plain
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
@@ -27,6 +28,8 @@ class NodeCode:
     """The whole file."""
     written: str
     """The whole file with its docstrings and the names of its variables."""
+    reads_any: bool
+    """Whether it may read keys that no code names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,8 @@ def code_of(text: str, name: str) -> NodeCode | None:
         function = next((part for part in tree.body if line is not None and line in _lines(part)), None)
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             return None
-        return NodeCode(ast.dump(function), _used(tree, function), file.dumped, file.written)
+        used, reads_any = _used(tree, function), may_read_any(tree, function)
+        return NodeCode(ast.dump(function), used, file.dumped, file.written, reads_any)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -115,7 +115,7 @@ class Producers:
         return canonical([step.get(*path) for path in (*_DECIDED, *_SHOWN)])
 
     @cached_property
-    def _codes(self) -> dict[str, tuple[str, str]]:
+    def _codes(self) -> dict[str, tuple[str, str | None]]:
         return {}
 
     def code(self, runner: str) -> str:
@@ -123,22 +123,23 @@ class Producers:
         return self._code(runner)[0]
 
     def mentions(self, runner: str, key: str) -> bool:
-        """Whether the code of a node says the name of a key; of one that is not there nobody can tell."""
-        source = self._code(runner)[1]
-        return not source or key in source
+        """Whether the code of a node says the name of a key, or may read any, as far as anybody can tell."""
+        said = self._code(runner)[1]
+        return said is None or key in said
 
-    def _code(self, runner: str) -> tuple[str, str]:
+    def _code(self, runner: str) -> tuple[str, str | None]:
         if runner not in self._codes:
             node = self.facts.index.nodes.declared.get(runner)
             if node is None or runner in BUILT_IN_NODES:
-                self._codes[runner] = ("", "")
+                self._codes[runner] = ("", None)
             else:
                 source = self.facts.index.text_of(node.file) or ""
                 code = code_of(source, runner)
                 others = {name: each.plain for name, each in imported_code(self.facts.index, node).items()}
                 own = [source] if code is None else [code.function, *code.used]
                 said = [list(node.writes or ()), list(node.reads or ()), own, others]
-                self._codes[runner] = (canonical(said), "".join((*own, *others.values())))  # type: ignore[arg-type]
+                names = None if code is None or code.reads_any else "".join((*own, *others.values()))
+                self._codes[runner] = (canonical(said), names)  # type: ignore[arg-type]
         return self._codes[runner]
 
 
