@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.durable.durable_project import counting
+from tests.durable.durable_project import make_project as paying
 from tests.durable.test_sealed_record import ONE
 from tests.hosting.hosted_project import gated
 from tests.hosting.test_forks import ANN, BOB, CALL, INPUT, OPERATOR, asked_in, ended
@@ -150,6 +151,26 @@ async def test_an_answer_counts_to_a_question_that_the_newer_files_ask_as_the_ol
         async with site.host() as host:
             await ended(host, run_id)
     assert dict(counted.counts) == {"/x/prep": 1, "/x/later": 1}
+
+
+async def test_what_is_to_be_approved_stays_so_with_newer_files_and_an_approval_counts_at_once(site):
+    paying(site.folder)
+    edit(site.folder, "- ref: pay\n", "- ref: pay\n            approval: required\n", "w")
+    yes = {"approved": True}
+    with counting() as (port, counted):
+        async with site.host() as host:
+            run_id = await host.start(StartRequest(workflow="w", input={"origin": str(port), "case": "x"}))
+            before = await asked_in(host, run_id)
+        async with site.host(concurrency=0) as host:
+            edit(site.folder, "/deep", "/deeper", "w")
+            assert await host.renew(run_id, OPERATOR)
+            assert await question_of(host, run_id) == before
+            await host.answer(run_id, AnswerRequest(digest=before.digest, value=yes, by=BOB))
+        async with site.host() as host:
+            other = await asked_in(host, run_id)
+            await host.answer(run_id, AnswerRequest(digest=other.digest, value=yes, by=BOB))
+            await ended(host, run_id)
+    assert [counted.counts[f"/x/{name}"] for name in ("pay1", "pay3", "deep", "deeper")] == [1, 1, 0, 1]
 
 
 async def test_where_the_newer_files_do_something_else_first_nothing_is_asked_meanwhile(staged):
