@@ -17,7 +17,7 @@ from tests.durable.test_sealed_record import ONE
 from tests.hosting.conftest import Site
 from tests.hosting.hosted_project import gated, make_project
 from tests.hosting.test_forks import ANN, BOB, CALL, INPUT, OPERATOR, asked_in, ended
-from tests.hosting.test_takeover import end_session, gone
+from tests.hosting.test_takeover import frozen, gone
 from tuvl.durable.definitions import is_definition
 from tuvl.durable.renewals import Renewals
 from tuvl.durable.retention_state import RetentionState
@@ -236,12 +236,7 @@ async def renewed(host: Host, run_id: str) -> bool:
 async def test_a_frozen_process_does_nothing_more_of_a_run_that_has_newer_files(shared_site, spawn):
     with gated("x") as (port, counted, gate):
         async with shared_site.host(concurrency=0) as host:
-            zombie = spawn(shared_site)
-            run_id = await host.start(StartRequest(workflow="gated", input={"origin": port, "case": "x"}))
-            await asyncio.to_thread(gate.reached.acquire)
-            os.kill(zombie, signal.SIGSTOP)
-            (executor,) = host._state.owners()
-            end_session(shared_site.url, executor)
+            zombie, run_id = await frozen(host, shared_site, spawn, port, gate)
             edit(shared_site.folder, "/after", "/later", "gated")
             async with asyncio.timeout(30):
                 while not await renewed(host, run_id):

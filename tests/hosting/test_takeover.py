@@ -10,9 +10,11 @@ import sqlalchemy as sa
 
 from tests.durable.durable_project import EFFECTS, READS, ROWS, counting
 from tests.durable.test_crash_matrix import is_unknown, is_write_end
-from tests.hosting.hosted_project import gated
+from tests.hosting.conftest import Site, Spawn
+from tests.hosting.hosted_project import Gate, gated
 from tuvl.durable.postgres import lock_key
 from tuvl.durable.shared_tables import SCHEMA
+from tuvl.hosting.host import Host
 from tuvl.hosting.requests import AnswerRequest, StartRequest
 from tuvl.principal import ANY, Principal
 
@@ -118,12 +120,7 @@ async def test_the_runs_of_a_killed_process_are_taken_over_by_one_that_is_left(s
 async def test_a_frozen_process_that_was_taken_for_dead_does_nothing_more_of_its_runs(shared_site, spawn):
     with gated("x") as (port, counted, gate):
         async with shared_site.host(concurrency=0) as host:
-            zombie = spawn(shared_site)
-            run_id = await host.start(StartRequest(workflow="gated", input={"origin": port, "case": "x"}))
-            await asyncio.to_thread(gate.reached.acquire)
-            os.kill(zombie, signal.SIGSTOP)
-            (executor,) = host._state.owners()
-            end_session(shared_site.url, executor)
+            zombie, run_id = await frozen(host, shared_site, spawn, port, gate)
             survivor = spawn(shared_site)
             await asyncio.to_thread(gate.reached.acquire)
             gate.opened.set()
@@ -145,6 +142,17 @@ async def test_a_frozen_process_that_was_taken_for_dead_does_nothing_more_of_its
             assert shown["status"] == "completed", "what the frozen one made of it is nowhere to be seen"
     for case in ("x", "y", "z"):
         assert [counted.counts[f"/{case}/{name}"] for name in ("before", "after")] == [1, 1]
+
+
+async def frozen(host: Host, site: Site, spawn: Spawn, port: int, gate: Gate) -> tuple[int, str]:
+    """Freeze a process in the middle of a run, and have all others take it for dead; returns its id and the run's."""
+    zombie = spawn(site)
+    run_id = await host.start(StartRequest(workflow="gated", input={"origin": port, "case": "x"}))
+    await asyncio.to_thread(gate.reached.acquire)
+    os.kill(zombie, signal.SIGSTOP)
+    (executor,) = host._state.owners()
+    end_session(site.url, executor)
+    return zombie, run_id
 
 
 def end_session(url: str, executor: str) -> None:
