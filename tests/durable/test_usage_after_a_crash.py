@@ -23,6 +23,15 @@ from tuvl.engine.result import RunResult
 from tuvl.errors import ModelError
 from tuvl.llm.messages import ModelReply, ModelRequest, Price
 
+SOAK = bool(os.environ.get("TUVL_SOAK"))
+LANES = [1, 2, 3, 4] if SOAK else [1, 3]
+
+
+@pytest.fixture(autouse=True)
+async def dead_processes_say_nothing() -> None:
+    """Let the loop not complain of tasks of a process that is gone: nobody hears what became of them."""
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+
 
 class Killed(BaseException):
     """The process is gone."""
@@ -234,7 +243,7 @@ async def performed(project: Project, rows: Rows, run_id: str, *, again: bool = 
         await engine.aclose()
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 3, 4])
+@pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("case", CASES)
 async def test_a_run_that_goes_on_has_used_what_it_would_have_used_without_a_crash(case, lanes, tmp_path):
     steps, answer = CASES[case]
@@ -247,7 +256,7 @@ async def test_a_run_that_goes_on_has_used_what_it_would_have_used_without_a_cra
     whole: dict[str, Any] = {}
     expected = await lives(whole, None, "whole", again=False)
     assert expected.status == "completed", expected.error
-    every = 1 if os.environ.get("TUVL_SOAK") else max(1, len(whole) // 9)
+    every = 1 if SOAK else max(1, len(whole) // 6)
     for lasts in range(chance.randrange(every), len(whole), every):
         kept: dict[str, Any] = {}
         with pytest.raises(Killed):
@@ -270,7 +279,7 @@ def turns_in(kept: dict[str, Any]) -> int:
     return sum("/turn." in name for name in kept)
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 3, 4])
+@pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("bound", [{"max_tokens": 60}, {"max_cost_usd": 55e-6}], ids=lambda bound: next(iter(bound)))
 async def test_a_lane_that_comes_to_a_new_call_first_reckons_with_what_the_others_have_on_record(
     bound, lanes, tmp_path

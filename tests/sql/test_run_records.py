@@ -413,7 +413,7 @@ def test_another_tenants_run_is_not_found_by_the_command(tmp_path: Path, monkeyp
 def test_every_command_about_runs_has_an_example_and_says_what_its_options_do() -> None:
     group = get_command(runs)
     assert isinstance(group, TyperGroup)
-    words = ["list", "show", "trace", "pause", "resume", "steer", "abort", "cancel", "fork"]
+    words = ["list", "show", "trace", "pause", "resume", "steer", "abort", "cancel", "fork", "prune"]
     assert list(group.commands) == words
     for name, command in group.commands.items():
         assert f"tuvl runs {name}" in str(command.epilog)
