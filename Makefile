@@ -19,7 +19,7 @@ demo: $(VENV)/.runtime ## validate and test the example and run three tickets, o
 	@$(BIN)/python -m demo.run_demo
 
 test: $(VENV)/.dev $(VENV)/.node $(VENV)/.browser ## run every test
-	@$(BIN)/pytest -n auto $(PYTEST_FLAGS)
+	@$(BIN)/pytest -n auto --dist worksteal $(PYTEST_FLAGS)
 
 soak: $(VENV)/.dev $(VENV)-schemathesis/.ready ## run the long tests: a crash before and after every row of a record, workers killed at random
 	@TUVL_SOAK=1 $(BIN)/pytest -n auto $(PYTEST_FLAGS) tests/durable tests/hosting tests/server

@@ -26,9 +26,9 @@ SOAK_S = 3600
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes more than there are cores: many tests wait for a process or a server that they have started."""
+    """One process more than there are cores: many tests wait for a process or a server that they have started."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return cores + 2
+    return cores + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
