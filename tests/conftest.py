@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
+    from tests.durable.processes import Processes
     from tests.support.postgres import Server
 
 # CI draws the same examples each time: a gate must not open and close by chance. Developers draw new ones.
@@ -81,6 +82,15 @@ def postgres_url(postgres: Server) -> Iterator[str]:
     """Make an empty PostgreSQL database for one test."""
     with postgres.database() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def run() -> Iterator[Processes]:
+    """Have a place where commands run, each in a process of its own that has everything imported and may be killed."""
+    from tests.durable.processes import processes  # only where a test asks for it
+
+    with processes() as found:
+        yield found
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

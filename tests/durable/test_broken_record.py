@@ -11,20 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.durable.durable_project import EFFECTS, counting, make_project
-from tests.durable.processes import processes
 from tests.durable.test_crash_matrix import run_of
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
-
-
-@pytest.fixture
-def server():
-    with counting() as (port, counted):
-        yield port, counted
 
 
 def start(folder: Path, run, port: int, **more: object):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.durable.durable_project import EFFECTS, READS, ROWS, counting, make_project
-from tests.durable.processes import Processes, processes
+from tests.durable.processes import Processes
 
 SHORT = (
     "before keyed#1/end",
@@ -24,12 +24,6 @@ SHORT = (
 """One point of each kind; `make soak` takes them all."""
 
 ALL = tuple(f"{moment} {row}" for row in ROWS for moment in ("before", "after"))
-
-
-@pytest.fixture(scope="module")
-def processes_here():
-    with processes() as found:
-        yield found
 
 
 def run_of(folder: Path) -> str:
@@ -91,17 +85,17 @@ def is_write_end(point: str) -> bool:
 
 
 @pytest.mark.parametrize("point", ALL if os.environ.get("TUVL_SOAK") else SHORT)
-def test_killed_there_a_run_goes_on_and_does_nothing_twice(point, tmp_path, processes_here):
-    check(point, tmp_path, processes_here)
+def test_killed_there_a_run_goes_on_and_does_nothing_twice(point, tmp_path, run):
+    check(point, tmp_path, run)
 
 
-def test_a_run_writes_down_exactly_what_the_matrix_goes_through(tmp_path, processes_here):
+def test_a_run_writes_down_exactly_what_the_matrix_goes_through(tmp_path, run):
     """A row that no point names would be a checkpoint that nobody has tried."""
     import sqlite3
 
     make_project(tmp_path)
     with counting() as (port, _):
-        done = processes_here.tuvl("run", "w", "--durable", "--set", f"origin={port}", "--set", "case=x", cwd=tmp_path)
+        done = run.tuvl("run", "w", "--durable", "--set", f"origin={port}", "--set", "case=x", cwd=tmp_path)
     assert done.code == 0, done.err
     with sqlite3.connect(tmp_path / ".tuvl" / "runs" / f"{run_of(tmp_path)}.sqlite") as database:
         rows = database.execute("SELECT function_name FROM operation_outputs ORDER BY function_id").fetchall()

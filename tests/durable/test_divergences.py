@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.durable.durable_project import counting
-from tests.durable.processes import processes
 from tests.durable.test_crash_matrix import run_of
 from tests.durable.test_kills import begun, project
 from tests.mcp.mcp_support import ODD
@@ -54,12 +53,6 @@ spec:
     - {{ name: id, type: integer, primary_key: true }}
     - {{ name: sum, type: integer, required: true }}
 """
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 def artifact(*habits: str) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.durable.durable_project import counting, make_project
-from tests.durable.processes import processes
 from tests.durable.test_crash_matrix import run_of
 from tests.durable.test_sealed_record import ONE, start
 from tuvl.errors import UsageError
@@ -22,12 +21,6 @@ RENUMBERED = (
 TURNED_BACK = (
     "UPDATE workflow_status SET status = 'PENDING', output = NULL, completed_at = NULL; DELETE FROM workflow_output"
 )
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 @pytest.fixture(scope="module", params=["", ONE], ids=["in plain text", "encrypted"])

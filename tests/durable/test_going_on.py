@@ -10,24 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.durable.durable_project import counting, make_project
-from tests.durable.processes import processes
+from tests.durable.durable_project import make_project
 from tests.durable.test_crash_matrix import run_of
 
 LOST = "after plain#1/end!1"
 """A point at which an effect without a key has begun, and nobody knows its end."""
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
-
-
-@pytest.fixture
-def server():
-    with counting() as (port, counted):
-        yield port, counted
 
 
 def start(folder: Path, run, port: int, *more: str, kill: str | None = None):

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.durable.durable_project import FILES, counting
-from tests.durable.processes import processes
+from tests.durable.durable_project import FILES
 from tests.durable.test_crash_matrix import run_of
 
 HEAD = """\
@@ -43,18 +42,6 @@ def project(folder: Path, spec: str, replies: object = (), **files: str) -> None
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
-
-
-@pytest.fixture
-def server():
-    with counting() as (port, counted):
-        yield port, counted
 
 
 def begun(folder: Path, run, port: int, kill: str | None = None):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.durable.processes import processes
 from tests.durable.test_crash_matrix import run_of
 from tests.durable.test_kills import calls, project, rows
 
@@ -50,12 +49,6 @@ spec:
   steps:
     - { id: in, kind: Workflow, workflow: inner, input: { sum: "{{ sum }}", iban: "{{ iban }}" } }
 """
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 def made(folder: Path, steps: str, replies: object = ()) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.durable.durable_project import counting
-from tests.durable.processes import processes
 from tests.durable.test_crash_matrix import run_of
 from tests.durable.test_kills import begun, calls, http, project
 from tests.mcp.mcp_support import ODD
@@ -34,12 +33,6 @@ STEPS = """\
       mcp: { server: "artifact://odd", tool: echo, arguments: { text: tool } }
       response: { output_key: told }
 """
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 def made(folder: Path) -> Path:

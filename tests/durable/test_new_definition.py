@@ -2,8 +2,6 @@
 
 import pytest
 
-from tests.durable.durable_project import counting
-from tests.durable.processes import processes
 from tests.durable.test_crash_matrix import run_of
 from tests.durable.test_kills import begun, http, project
 from tests.durable.test_record import Rows
@@ -14,18 +12,6 @@ from tuvl.hosting.started import Started
 from tuvl.principal import Principal
 
 KEYED = ', idempotency_key: "OLD"'
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
-
-
-@pytest.fixture
-def server():
-    with counting() as (port, counted):
-        yield port, counted
 
 
 def edit(folder, old, new):

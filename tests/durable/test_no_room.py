@@ -2,16 +2,9 @@
 
 import pytest
 
-from tests.durable.processes import processes
 from tests.durable.test_kills import project
 
 STEPS = "  steps:\n    - { id: a, kind: Functional, runner: set, values: { found: 1 } }\n"
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 @pytest.mark.parametrize("room", [8_000, 150_000])

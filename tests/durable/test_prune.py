@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.durable.processes import Processes, processes
+from tests.durable.processes import Processes
 from tests.durable.test_kills import project
 from tuvl.errors import ConfigError
 from tuvl.settings import load_settings
@@ -16,12 +16,6 @@ ASK = (
     "      human_feedback: [{ name: verdict, type: text }]\n"
 )
 MONTH_S = 31 * 86_400.0
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 def started(folder: Path, run: Processes) -> str:

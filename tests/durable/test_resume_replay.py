@@ -1,19 +1,10 @@
 """N10 wf.resume_replay: what a run has done is not done again when it goes on; a run without a record says so."""
 
-import pytest
-
 from tests.durable.durable_project import counting
-from tests.durable.processes import processes
 from tests.durable.test_crash_matrix import run_of
 from tests.durable.test_kills import begun, http, project
 
 STEPS = "  steps:\n" + "".join(http(name, name) for name in ("one", "two", "three"))
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 def test_killed_after_the_second_of_three_steps_only_the_third_is_still_done(tmp_path, run):

@@ -6,19 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.durable.durable_project import counting, make_project
-from tests.durable.processes import processes
 from tests.durable.test_crash_matrix import run_of
 from tuvl.errors import UsageError
 from tuvl.sealing import Keys
 
 ONE, TWO = "Vf0d1m+0cE9xPp1k7u8o9R5yq3s2t1v0w/x4y5z6A7A=", "mZ8s7d6f5g4h3j2k1l0qwertyuiopASDFGHJKLzxcvA="
 CASE = "a-very-private-case"
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,6 @@
 
 import json
 
-import pytest
-
-from tests.durable.processes import processes
 from tests.durable.test_kills import project
 
 ASKS = """\
@@ -15,12 +12,6 @@ ASKS = """\
       ui: { title: "Sure?" }
       human_feedback: [{ name: verdict, type: text }]
 """
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 def test_a_run_that_waits_says_so_at_the_step_where_it_does(tmp_path, run):

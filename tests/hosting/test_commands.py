@@ -10,14 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.durable.durable_project import counting
-from tests.durable.processes import Ended, processes
+from tests.durable.processes import Ended
 from tests.hosting.hosted_project import make_project
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 @pytest.fixture

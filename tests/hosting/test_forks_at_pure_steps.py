@@ -5,7 +5,6 @@ from collections.abc import Awaitable
 import pytest
 
 from tests.durable.durable_project import counting
-from tests.durable.processes import processes
 from tests.durable.test_crash_matrix import run_of
 from tests.durable.test_kills import begun, http, project
 from tests.hosting.hosted_project import make_project
@@ -59,12 +58,6 @@ def looping(site):
     for name, text in (("loop", LOOP), ("routed", ROUTED)):
         (site.folder / "workflows" / f"{name}.yaml").write_text(text, encoding="utf-8")
     return site
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 import sqlalchemy as sa
 
 from tests.durable.durable_project import counting
-from tests.durable.processes import processes
 from tests.durable.test_sealed_record import ONE
 from tests.hosting.conftest import Site
 from tests.hosting.hosted_project import gated, make_project
@@ -302,12 +301,6 @@ async def test_of_a_run_that_is_encrypted_the_files_it_goes_on_with_are_on_recor
             await say_yes(host, run_id)
             await ended(host, run_id)
     assert dict(counted.counts) == {"/x/prep": 1, "/x/later": 1}
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 @pytest.mark.parametrize("kind", ["file", "database"])

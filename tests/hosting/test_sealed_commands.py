@@ -5,14 +5,7 @@ import json
 import pytest
 
 from tests.durable.durable_project import counting
-from tests.durable.processes import processes
 from tests.hosting.test_sealed_runs import ONE, TWO
-
-
-@pytest.fixture(scope="module")
-def run():
-    with processes() as found:
-        yield found
 
 
 @pytest.fixture

@@ -292,10 +292,6 @@ def _approvals(findings: Findings, values: Values, before: StepView, after: Step
                 findings.say("approval-weakened", what, spot, may=True)
 
 
-def _as_tool(origins: Origins, *, name: str) -> Links:
-    return origins.as_tool(origins.facts.view.by_id[name])
-
-
 def _is_approval(read: KeyRead, step: StepView, ref: str) -> bool:
     below = read.place[len(step.path) :]
     if below[:2] != ("agent", "tools") or below[-1] != "approval" or read.key == "args":

@@ -9,7 +9,7 @@ from tuvl.control import RunControl
 from tuvl.durable.embedded import EmbeddedRuns
 from tuvl.durable.faults import RecordNotBegun
 from tuvl.durable.record import DurableJournal
-from tuvl.engine.result import RunError, RunResult, Usage
+from tuvl.engine.result import RunResult
 from tuvl.events.sink import Sink
 from tuvl.hosting.performing import performed
 from tuvl.hosting.started import Started, keep_definition
@@ -72,16 +72,4 @@ async def begin(
 
 
 def _not_begun(plan: ExecutionPlan, run_id: str, error: RecordNotBegun) -> RunResult:
-    return RunResult(
-        run_id=run_id,
-        workflow=plan.workflow,
-        schema_version=plan.schema_version,
-        status="failed",
-        signal=None,
-        output=None,
-        context={},
-        error=RunError(type=error.type, message=str(error), step=None),
-        usage=Usage(),
-        steps=(),
-        duration_ms=0.0,
-    )
+    return RunResult.unperformed(run_id, plan.workflow, plan.schema_version, type=error.type, message=str(error))

@@ -115,6 +115,25 @@ class RunResult:
     recording_lost: bool = False
     """Whether a recording was asked for and could not be written; a warning says why."""
 
+    @classmethod
+    def unperformed(
+        cls, run_id: str, workflow: str, schema_version: str, *, type: str, message: str, duration_ms: float = 0.0
+    ) -> "RunResult":
+        """Return the end of a run that failed outside of its steps, of which nothing else is known."""
+        return cls(
+            run_id=run_id,
+            workflow=workflow,
+            schema_version=schema_version,
+            status="failed",
+            signal=None,
+            output=None,
+            context={},
+            error=RunError(type=type, message=message, step=None),
+            usage=Usage(),
+            steps=(),
+            duration_ms=duration_ms,
+        )
+
     @property
     def exit_code(self) -> int:
         """What the command line exits with."""

@@ -272,8 +272,7 @@ class Host:
     async def kept(self, run_id: str) -> tuple[Started, dict[str, JsonObject]]:
         """Return what a run was started with, and what is recorded of it, in order. Raises `NoSuchRun`."""
         standing = await self._standing(run_id)
-        rows = await _asked(self._runs.rows, run_id, sealed=standing.sealed)
-        return Started.of(standing.payload), record_of(standing.payload, rows)
+        return Started.of(standing.payload), await self._record(run_id, standing)
 
     async def settled(self, run_ids: Sequence[str]) -> set[str]:
         """Return which of these runs have ended, or wait for somebody."""
@@ -352,8 +351,7 @@ class Host:
         standing = await self._standing(run_id)
         if not _may_see(by, Started.of(standing.payload).principal.tenant):
             raise _no_such_run(run_id)
-        rows = await _asked(self._runs.rows, run_id, sealed=standing.sealed)
-        record = record_of(standing.payload, rows)
+        record = await self._record(run_id, standing)
         anew = None
         if not has_entry(standing.payload, record, at):
             come_to = last_definition(record, Started.of(standing.payload))
@@ -410,6 +408,9 @@ class Host:
         if standing is None:
             raise _no_such_run(run_id)
         return standing
+
+    async def _record(self, run_id: str, standing: "Standing") -> dict[str, JsonObject]:
+        return record_of(standing.payload, await _asked(self._runs.rows, run_id, sealed=standing.sealed))
 
 
 def _without_result(run_id: str, standing: "Standing") -> JsonObject:

@@ -8,14 +8,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 from tuvl.data.run_records import StoreAccess
 from tuvl.dataclass import dataclass
 from tuvl.durable.definitions import Definitions
 from tuvl.durable.embedded import INSTALL
 from tuvl.durable.files import RunFiles
-from tuvl.errors import ConfigError, UsageError
+from tuvl.errors import UsageError
+from tuvl.hosting.asking import asked as _asked
 from tuvl.hosting.opening import FILE, is_shared
 from tuvl.settings import Settings
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 BATCH = 200
 """Runs that are forgotten in one transaction."""
-
-Given = ParamSpec("Given")
-Told = TypeVar("Told")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,17 +172,6 @@ def _database(root: Path, settings: Settings) -> "Iterator[Callable[[], Retentio
         raise UsageError(f"{INSTALL} (no module {error.name!r})") from None
     with opened as look:
         yield look
-
-
-async def _asked(question: Callable[Given, Told], *args: Given.args, **named: Given.kwargs) -> Told:
-    """Ask the database, in a thread; raises `ConfigError` where it does not answer."""
-    from tuvl.durable.faults import RecordFailed
-    from tuvl.durable.shared_state import DatabaseFault  # it imports SQLAlchemy
-
-    try:
-        return await asyncio.to_thread(question, *args, **named)
-    except (DatabaseFault, RecordFailed) as error:
-        raise ConfigError(f"the database of durable runs does not answer: {type(error).__name__}") from error
 
 
 def _pieces(ids: list[str]) -> Iterable[list[str]]:

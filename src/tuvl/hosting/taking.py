@@ -19,7 +19,7 @@ from tuvl.durable.shared_state import DatabaseFault, SharedState
 from tuvl.durable.shared_tables import QUEUE
 from tuvl.durable.together import Together
 from tuvl.durable.wait_rows import WaitRow, opened_wait
-from tuvl.engine.result import RunError, RunResult, Usage
+from tuvl.engine.result import RunResult
 from tuvl.errors import ConfigError, OutputError, StepError, TuvlError
 from tuvl.events.sink import Sink
 from tuvl.hosting.hearing import Heard, Hearing
@@ -280,19 +280,7 @@ class Taken:
 
     async def _impossible(self, run_id: str, started: Started, type: str, message: str) -> RunResult:
         """Return the end of a run that cannot go on here, nor anywhere with the same files and settings."""
-        result = RunResult(
-            run_id=run_id,
-            workflow=started.workflow,
-            schema_version="",
-            status="failed",
-            signal=None,
-            output=None,
-            context={},
-            error=RunError(type=type, message=message, step=None),
-            usage=Usage(),
-            steps=(),
-            duration_ms=0.0,
-        )
+        result = RunResult.unperformed(run_id, started.workflow, "", type=type, message=message)
         await self._registry.access.store.finish(
             run_id, status="failed", signal=None, at=datetime.now(UTC), result=result.to_json()
         )

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 
 from tuvl.clock import Clock
 from tuvl.engine.admission import MayNotStart
@@ -239,26 +239,15 @@ class DurableRuns:
     async def fork(self, run_id: str, at: str, by: Principal) -> str:
         """Start a run of somebody's with the record of another one up to a step; returns its id, raises `Problem`."""
         await self._reading.run(run_id, by)
-        try:
+        with _on_record(run_id, "begin from"):
             return await self.host.fork(run_id, at, by)
-        except MayNotStart as error:
-            raise Problem(403, "right-missing", str(error)) from None
-        except NoSuchRun:
-            raise Problem(
-                409, "not-durable", f"run {run_id!r} is not durable: it has no record to begin from"
-            ) from None
 
     async def renew(self, run_id: str, by: Principal) -> None:
         """Have a run that nobody performs go on with the files as they are now; raises `Problem`."""
         await self._reading.run(run_id, by)
         try:
-            await self.host.renew(run_id, by)
-        except MayNotStart as error:
-            raise Problem(403, "right-missing", str(error)) from None
-        except NoSuchRun:
-            raise Problem(
-                409, "not-durable", f"run {run_id!r} is not durable: it has no record to go on from"
-            ) from None
+            with _on_record(run_id, "go on from"):
+                await self.host.renew(run_id, by)
         except NotRenewed as refused:
             raise Problem(409, _NOT_RENEWED[refused.refusal], str(refused)) from None
         self._begun(run_id)
@@ -358,3 +347,14 @@ def _status_of(log: EventLog) -> str | None:
     """Return how a run ended, by its events."""
     finished = log.following.finished
     return None if finished is None else finished.status
+
+
+@contextmanager
+def _on_record(run_id: str, use: str) -> Iterator[None]:
+    """Raise `Problem` for a run without a record to `use`, and for a workflow that the caller may not run."""
+    try:
+        yield
+    except MayNotStart as error:
+        raise Problem(403, "right-missing", str(error)) from None
+    except NoSuchRun:
+        raise Problem(409, "not-durable", f"run {run_id!r} is not durable: it has no record to {use}") from None

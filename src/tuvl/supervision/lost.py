@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import LostRun
-from tuvl.engine.result import RunError, RunResult, Usage
+from tuvl.engine.result import RunResult
 
 SURELY_S = 60.0
 """Seconds without a sign of life after which a process is taken for dead by whoever looks only once."""
@@ -58,16 +58,6 @@ async def end_lost(
 
 
 def _result(run: LostRun, took_ms: float, message: str) -> RunResult:
-    return RunResult(
-        run_id=run.run_id,
-        workflow=run.workflow,
-        schema_version=run.schema_version,
-        status="failed",
-        signal=None,
-        output=None,
-        context={},
-        error=RunError(type="process_lost", message=message, step=None),
-        usage=Usage(),
-        steps=(),
-        duration_ms=took_ms,
+    return RunResult.unperformed(
+        run.run_id, run.workflow, run.schema_version, type="process_lost", message=message, duration_ms=took_ms
     )
