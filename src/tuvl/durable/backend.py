@@ -238,4 +238,7 @@ def config_of(executor: str) -> DBOSConfig:
         "log_level": "CRITICAL",
         "max_executor_threads": _THREADS,
         "enable_otlp": False,
+        # Nothing is sent or received: no connection waits for it, and the thread that looks holds up no end for long.
+        "use_listen_notify": False,
+        "notification_listener_polling_interval_sec": 0.1,
     }

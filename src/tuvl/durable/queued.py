@@ -236,9 +236,6 @@ class Taker:
         config = config_of(self._executor)
         config["system_database_engine"] = self._runs.engine
         config["run_migrations"] = False
-        # Nothing here is sent or received: no connection waits for it, and the thread that looks ends soon.
-        config["use_listen_notify"] = False
-        config["notification_listener_polling_interval_sec"] = 0.25
         if self._runs.schema is not None:
             config["dbos_system_schema"] = self._runs.schema
         DBOS(config=config)
