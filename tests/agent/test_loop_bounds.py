@@ -140,7 +140,7 @@ async def test_wall_clock_cancels_the_model_call_in_flight():
         finally:
             cancelled.set()
 
-    ended = await Loop([hang], max_wall_clock_s=0.05).run()
+    ended = await Loop([hang], max_wall_clock_s=0.5).run()
     assert (ended.signal, ended.reason.detail["limit"]) == ("budget_exceeded", "max_wall_clock_s")
     assert cancelled.is_set()
 
@@ -149,7 +149,7 @@ async def test_wall_clock_cancels_the_tool_in_flight():
     async def hang():
         await asyncio.Event().wait()
 
-    loop = Loop([ask(("slow", {}), ("slow", {}, "c9"))], tools={"slow": hang}, max_wall_clock_s=0.05)
+    loop = Loop([ask(("slow", {}), ("slow", {}, "c9"))], tools={"slow": hang}, max_wall_clock_s=0.5)
     assert (await loop.run()).signal == "budget_exceeded"
     assert [entry["call_id"] for entry in loop.entries("tool_result")] == ["c1", "c9"]
 

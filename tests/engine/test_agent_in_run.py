@@ -247,8 +247,8 @@ async def test_agent_that_a_timeout_cuts_off_still_tells_how_many_turns_it_had(t
     subject = project(tmp_path, ask(("slow", {})), "done", tools=tools, refs=[{"ref": "slow"}])
     flow = tmp_path / "workflows" / "flow.yaml"
     if bound == "step":
-        flow.write_text(flow.read_text().replace("kind: Agent", "kind: Agent\n      timeout_s: 0.2"))
-    result = await subject.run(timeout_s=None if bound == "step" else 0.2)
+        flow.write_text(flow.read_text().replace("kind: Agent", "kind: Agent\n      timeout_s: 0.5"))
+    result = await subject.run(timeout_s=None if bound == "step" else 0.5)
     assert result.error is not None
     assert result.error.type == "timeout"
     assert result.steps[0].iteration_count == 1

@@ -47,7 +47,7 @@ async def test_timed_out_calls_are_calls_of_unknown_or_estimated_cost(tmp_path, 
 
 
 async def test_a_call_that_the_wall_clock_cuts_off_is_counted(tmp_path):
-    result = await project(tmp_path, Silent(), max_wall_clock_s=0.05).run()
+    result = await project(tmp_path, Silent(), max_wall_clock_s=0.5).run()
     assert result.signal == "budget_exceeded"
     assert (result.usage.llm_calls, result.usage.cost_usd, result.usage.estimated) == (1, None, True)
 

@@ -130,7 +130,7 @@ async def test_a_step_that_a_deadline_cuts_off_fires_its_hooks(project):
         project.hook(event, event, "metric")
     steps = "- { id: slow, kind: Functional, runner: wait, seconds: 60 }"
     project.workflow(steps, hooks=["artifact://after_step@1", "artifact://on_error@1"])
-    result, sums = await counted(project, timeout_s=0.05)
+    result, sums = await counted(project, timeout_s=0.5)
     assert result.error.type == "timeout"
     assert sums == {("after_step@1", "after_step"): 1, ("on_error@1", "on_error"): 1}
 

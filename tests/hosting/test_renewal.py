@@ -164,6 +164,7 @@ async def test_a_run_that_is_performed_is_refused_and_comes_to_its_end_with_the_
         async with site.host() as host:
             run_id = await host.start(StartRequest(workflow="gated", input={"origin": port, "case": "x"}))
             await asyncio.to_thread(gate.reached.acquire)
+            assert not await host.renew(run_id, OPERATOR), "it has these files"
             edit(site.folder, "/after", "/later", "gated")
             with pytest.raises(NotRenewed, match="is being performed") as refused:
                 await host.renew(run_id, OPERATOR)

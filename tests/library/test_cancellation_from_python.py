@@ -204,7 +204,7 @@ async def test_stopped_in_a_gate(how):
 async def test_the_wall_clock_cancels_what_is_in_flight():
     model = Hanging()
     async with nothing_left():
-        result = await AgentLoop(model=model, limits=Limits(max_wall_clock_s=0.01)).run("go")
+        result = await AgentLoop(model=model, limits=Limits(max_wall_clock_s=0.5)).run("go")
     assert (result.signal, result.error.detail["limit"]) == ("budget_exceeded", "max_wall_clock_s")
     assert model.cancelled == 1
 

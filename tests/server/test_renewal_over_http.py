@@ -2,9 +2,9 @@
 
 import asyncio
 
-from tests.server.server_support import QUESTION, problem, serving
+from tests.server.server_support import GATED, QUESTION, problem, serving
 from tests.server.test_durable_over_http import GREETED, asking, settled
-from tests.support.gates import opened, reached
+from tests.support.gates import forget, opened, reached
 
 NEWER = QUESTION.replace("{heard:", "{newer:")
 PREPARED = "- {id: first, kind: Functional, runner: wait, seconds: 0.01}\n" + QUESTION.lstrip("\n")
@@ -56,12 +56,25 @@ async def test_why_a_run_does_not_go_on_with_newer_files_is_told_and_nothing_cha
         assert (await client.get(f"/api/runs/{run_id}")).json()["status"] == "suspended"
         plain = (await client.post("/api/runs", json=GREETED)).json()["run_id"]
         problem(await client.post(f"/api/runs/{plain}/renew"), 409, "not-durable")
-        body = {"workflow": "gated", "input": {"gate": "r"}, "durable": True, "mode": "detached"}
-        going = (await client.post("/api/runs", json=body)).json()["run_id"]
+
+
+async def test_a_run_that_is_performed_goes_on_with_the_files_it_has(tmp_path):
+    project = asking(tmp_path)
+    async with serving(project, durable=True, grace_s=0.1) as server:
+        client = await server.client()
+        body = {"workflow": "gated", "input": {"gate": "r"}, "mode": "detached"}
+        run_id = (await client.post("/api/runs", json=body)).json()["run_id"]
         await reached("r")
-        problem(await client.post(f"/api/runs/{going}/renew"), 409, "being-performed")
+        told = await client.post(f"/api/runs/{run_id}/renew")
+        assert (told.status_code, told.json()["status"]) == (202, "running"), "it has these files"
+    forget()
+    project.workflow(GATED.replace("passed: true", "newer: true"), name="gated")
+    async with serving(project, durable=True) as server:
+        client = await server.client()
+        await reached("r")
+        problem(await client.post(f"/api/runs/{run_id}/renew"), 409, "being-performed")
         opened("r")
-        await settled(client, going)
+        assert (await settled(client, run_id))["result"]["context"]["passed"] is True
 
 
 async def test_whoever_answers_the_older_question_once_newer_files_were_given_is_told_that_it_is_another(tmp_path):

@@ -96,7 +96,7 @@ async def test_an_abort_ends_the_spans_and_shows(recorded, tmp_path):
 
 async def test_a_run_that_takes_too_long_ends_its_spans(recorded, tmp_path):
     project = agent_project(tmp_path, hanging_model(asyncio.Event()))
-    result = await project.run(timeout_s=0.05)
+    result = await project.run(timeout_s=0.5)
     assert result.status == "failed"
     assert recorded.one("workflow.execute").attributes["error.type"] == "timeout"
     assert recorded.one("chat model").status.status_code is StatusCode.ERROR

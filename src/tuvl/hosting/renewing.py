@@ -30,13 +30,16 @@ async def renew(
 
     renewals = Renewals(runs)
     since = await store.suspended_since(run_id)
-    _refuse(run_id, await asked(renewals.standing, run_id))
+    in_the_way = await asked(renewals.standing, run_id)
+    if in_the_way != "performed":  # who performs it may have these files already, as after a call that is made twice
+        _refuse(run_id, in_the_way)
     last, own = await asked(renewals.record, run_id, sealed=standing.sealed)
     record = record_of(standing.payload, own)
     started = last_definition(record, Started.of(standing.payload))
     async with workshop.current(started.workflow, started.models) as prepared:
         if prepared.definition == started.definition:
             return False
+        _refuse(run_id, in_the_way)
         found = await rehearsed(prepared.engine, prepared.plan, started, run_id, record)
         if (parted := found.divergence) is not None:
             raise NotRenewed(

@@ -247,10 +247,11 @@ class DurableRuns:
         await self._reading.run(run_id, by)
         try:
             with _on_record(run_id, "go on from"):
-                await self.host.renew(run_id, by)
+                renewed = await self.host.renew(run_id, by)
         except NotRenewed as refused:
             raise Problem(409, _NOT_RENEWED[refused.refusal], str(refused)) from None
-        self._begun(run_id)
+        if renewed:
+            self._begun(run_id)
 
     def abort_soon(self, run_id: str, reason: str, *, by: str) -> None:
         """Have a run end; a failure is logged, since nobody waits for it."""

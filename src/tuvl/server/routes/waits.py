@@ -54,7 +54,8 @@ def waits_router(services: Services) -> APIRouter:
     async def renew_run(run_id: RunId, caller: Annotated[Caller, Depends(operator)]) -> Response:
         """Have a durable run that waits go on with the files as they are now, if it would have come to the same.
 
-        What it waits for it is asked anew. A run that is being performed goes on with the files it has.
+        What it waits for it is asked anew. A run that is being performed goes on with the files it has: 409 where those
+        are others.
         """
         await services.durable.renew(run_id, caller.principal)
         return await accepted(services, run_id, caller.principal)
