@@ -201,6 +201,7 @@ WRONG = [
     ("Abort", pb.AbortRequest(run_id="nobody"), StatusCode.NOT_FOUND, "unknown-run"),
     ("Fork", pb.ForkRequest(run_id="nobody", at="x"), StatusCode.NOT_FOUND, "unknown-run"),
     ("Fork", pb.ForkRequest(run_id="nobody"), StatusCode.INVALID_ARGUMENT, "request-refused"),
+    ("Renew", pb.RenewRequest(run_id="nobody"), StatusCode.NOT_FOUND, "unknown-run"),
     ("Trace", pb.TraceRequest(run_id="nobody"), StatusCode.NOT_FOUND, "unknown-run"),
     ("Control", pb.ControlRequest(run_id="r"), StatusCode.INVALID_ARGUMENT, "request-refused"),
     ("Control", pb.ControlRequest(run_id="r", action=99), StatusCode.INVALID_ARGUMENT, "request-refused"),
@@ -298,24 +299,6 @@ async def test_what_waits_for_a_person_is_listed_answered_once_and_aborted(tmp_p
                 pass
         async with refused(StatusCode.FAILED_PRECONDITION, "has-ended"):
             await client.Abort(pb.AbortRequest(run_id=other.run_id))
-
-
-async def test_a_durable_run_is_forked_with_the_rights_that_a_start_needs(tmp_path):
-    project = shop(tmp_path)
-    project.workflow(QUESTION, name="asks", meta={"required_scope": "refunds"})
-    async with calling(project, durable=True) as rpc:
-        anna = await rpc.client("runs:start", "runs:read", "runs:control", "refunds", id="anna")
-        run = await anna.Start(start("asks", ""))
-        (wait,) = (await anna.ListWaits(pb.ListWaitsRequest())).waits
-        await anna.Answer(pb.AnswerRequest(run_id=run.run_id, digest=wait.digest, value_json='{"refund": true}'))
-        assert (await ended(anna, run.run_id)).status == "completed"
-        fork = pb.ForkRequest(run_id=run.run_id, at="ask")
-        for scopes, kind in ((("runs:control",), "scope-missing"), (("runs:control", "runs:start"), "right-missing")):
-            async with refused(StatusCode.PERMISSION_DENIED, kind):
-                await (await rpc.client("runs:read", *scopes, id="bob")).Fork(fork)
-        forked = await anna.Fork(fork)
-        assert (forked.run_id != run.run_id, forked.workflow) == (True, "asks")
-        assert (await ended(anna, forked.run_id)).status == "suspended"
 
 
 async def test_a_trace_is_for_those_who_may_observe_and_is_that_of_http(tmp_path):

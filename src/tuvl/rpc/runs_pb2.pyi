@@ -172,6 +172,12 @@ class ForkRequest(_message.Message):
     at: str
     def __init__(self, run_id: _Optional[str] = ..., at: _Optional[str] = ...) -> None: ...
 
+class RenewRequest(_message.Message):
+    __slots__ = ("run_id",)
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    def __init__(self, run_id: _Optional[str] = ...) -> None: ...
+
 class TraceRequest(_message.Message):
     __slots__ = ("run_id", "step", "tool")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]

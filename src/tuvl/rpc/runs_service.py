@@ -44,6 +44,7 @@ def runs_handlers(services: Services) -> dict[str, Handler]:
         "Answer": door.unary("Answer", "runs:control", pb.AnswerRequest, runs.answer),
         "Abort": door.unary("Abort", "runs:control", pb.AbortRequest, runs.abort),
         "Fork": door.unary("Fork", "runs:control", pb.ForkRequest, runs.fork),
+        "Renew": door.unary("Renew", "runs:control", pb.RenewRequest, runs.renew),
         "Trace": door.unary("Trace", "runs:read", pb.TraceRequest, runs.trace),
         "Control": door.unary("Control", "agent:control", pb.ControlRequest, runs.control),
     }
@@ -102,6 +103,10 @@ class _Runs:
         form = checked(Fork, {"at": asked.at})
         forked = await fork_for(self._services, _id(asked.run_id), form.at, caller)
         return begun_of(await self._services.reading.run(forked, caller.principal))
+
+    async def renew(self, asked: pb.RenewRequest, caller: Caller) -> pb.StartResponse:
+        await self._services.durable.renew(_id(asked.run_id), caller.principal)
+        return begun_of(await self._services.reading.run(asked.run_id, caller.principal))
 
     async def trace(self, asked: pb.TraceRequest, caller: Caller) -> pb.TraceResponse:
         caller.must_have("agent:observe")

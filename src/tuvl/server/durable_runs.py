@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 
 from tuvl.clock import Clock
+from tuvl.data.retention import ENDED
 from tuvl.engine.admission import MayNotStart
 from tuvl.errors import TuvlError, UsageError
 from tuvl.events.sink import Sink
@@ -214,7 +215,7 @@ class DurableRuns:
         if not self.there:
             await self._abort_passing(shown, reason, by)
             return
-        if shown["status"] in {"completed", "failed", "aborted"}:
+        if shown["status"] in ENDED:
             # Its own record may be a moment behind, and would have it stopped once more.
             raise Problem(409, "has-ended", f"run {run_id!r} has ended; there is nothing to stop")
         try:
@@ -244,7 +245,7 @@ class DurableRuns:
 
     async def renew(self, run_id: str, by: Principal) -> None:
         """Have a run that nobody performs go on with the files as they are now; raises `Problem`."""
-        await self._reading.run(run_id, by)
+        shown = await self._reading.run(run_id, by)
         try:
             with _on_record(run_id, "go on from"):
                 renewed = await self.host.renew(run_id, by)
@@ -252,6 +253,8 @@ class DurableRuns:
             raise Problem(409, _NOT_RENEWED[refused.refusal], str(refused)) from None
         if renewed:
             self._begun(run_id)
+        elif shown["status"] in ENDED:  # its own record may be a moment behind
+            raise Problem(409, "has-ended", f"run {run_id!r} has ended with the files as they are now")
 
     def abort_soon(self, run_id: str, reason: str, *, by: str) -> None:
         """Have a run end; a failure is logged, since nobody waits for it."""
