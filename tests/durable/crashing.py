@@ -14,6 +14,7 @@ import tempfile
 from datetime import timedelta
 from fnmatch import fnmatchcase
 
+from dbos._sys_db import SystemDatabase
 from sqlalchemy import Engine, event
 
 import tuvl.data.databases as databases
@@ -41,6 +42,24 @@ def _dying(point: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     backend.DbosRows.put = put  # type: ignore[method-assign]
+
+
+def _dying_while_it_takes(point: str) -> None:
+    enqueue, rows_of = SystemDatabase.reenqueue_for_recovery, backend.Backend._rows_of
+
+    def put_back(self: SystemDatabase, *args: object) -> bool:
+        enqueue(self, *args)  # type: ignore[arg-type]
+        os.kill(os.getpid(), signal.SIGKILL)
+        return True
+
+    async def taken(self: backend.Backend, run_id: str) -> tuple[int, dict[str, JsonObject]]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return await rows_of(self, run_id)
+
+    if point == "before taken":
+        SystemDatabase.reenqueue_for_recovery = put_back  # type: ignore[method-assign]
+    if point == "after taken":
+        backend.Backend._rows_of = taken  # type: ignore[method-assign]
 
 
 async def _no_marks(engine: object, lock: int) -> bool:
@@ -71,6 +90,7 @@ def _child(asked: dict, out: int, err: int) -> None:
     os.dup2(err, 2)
     if asked.get("kill"):
         _dying(asked["kill"])
+        _dying_while_it_takes(asked["kill"])
     code = main(asked["argv"])
     sys.stdout.flush()
     sys.stderr.flush()

@@ -27,3 +27,16 @@ def test_a_run_without_a_record_is_not_resumed_and_nothing_is_done_twice(tmp_pat
         assert refused.code == 2
         assert "there is no durable run" in refused.err
         assert [counted.counts[path] for path in ("/one", "/two", "/three")] == [1, 1, 1]
+
+
+def test_a_run_whose_process_is_lost_while_it_takes_the_run_up_is_taken_up_by_the_next(tmp_path, run):
+    project(tmp_path, STEPS)
+    with counting() as (port, counted):
+        begun(tmp_path, run, port, "after two#1/end")
+        for point in ("before taken", "after taken"):
+            assert run.tuvl("resume", run_of(tmp_path), cwd=tmp_path, kill=point).code == -9
+            read = run.tuvl("replay", run_of(tmp_path), cwd=tmp_path)
+            assert (read.code, read.document["divergence"]) == (0, None), read.err
+        done = run.tuvl("resume", run_of(tmp_path), cwd=tmp_path)
+        assert done.code == 0, done.err
+        assert [counted.counts[path] for path in ("/one", "/two", "/three")] == [1, 1, 1]

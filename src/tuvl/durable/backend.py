@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, SetWorkflowID
 from dbos._context import get_local_dbos_context
 from dbos._serialization import DBOSDefaultSerializer, DBOSPortableJSONSerializer
+from dbos._utils import INTERNAL_QUEUE_NAME
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.faults import RecordFailed
@@ -34,6 +35,9 @@ APPLICATION = "tuvl"
 _THREADS = 16
 _MOST_RECOVERIES = 1_000_000
 """A run is taken up as often as its processes die; whoever watches it decides when that is enough."""
+
+_TAKE_UP_S, _TAKEN_S = 0.02, 60.0
+"""How often it is looked for a run to take up, in seconds, and once it is: there is no other one in its file."""
 
 Body = Callable[[str, JsonObject, "DbosRows", Mapping[str, JsonObject]], Awaitable[JsonObject]]
 """Performs a run: its id, what it was started with, where its rows go, and those that are there."""
@@ -170,8 +174,10 @@ class Backend:
         logging.getLogger("dbos").setLevel(logging.CRITICAL)  # what it says of failures, the run says
         config = config_of("file")
         config["system_database_engine"] = self._engine
-        DBOS(config=config)
+        instance = DBOS(config=config)
         self._workflow = registered(self._perform)
+        # A run that is taken up is put on this queue first; there it stays when the process is lost just then.
+        self._queue = instance._registry._register_internal_queue(INTERNAL_QUEUE_NAME, polling_interval_sec=_TAKE_UP_S)
         DBOS.launch()
 
     def close(self) -> None:
@@ -207,6 +213,7 @@ class Backend:
 
     async def _perform(self, payload: JsonObject) -> JsonObject:
         run_id = str(DBOS.workflow_id)
+        self._queue._polling_interval_sec = _TAKEN_S
         if self._performed is None:
             self._performed = asyncio.get_running_loop().create_future()
         try:

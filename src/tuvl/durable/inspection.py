@@ -17,6 +17,9 @@ from tuvl.durable.sqlite_file import open_sqlite
 from tuvl.errors import UsageError
 from tuvl.values import JsonObject, JsonValue
 
+_GOES_ON = ("PENDING", "ENQUEUED")
+"""Status of a run that can go on: performed when its process was lost, or just about to be taken up by one."""
+
 
 def result_in(path: Path, run_id: str) -> JsonObject | None:
     """Return the result document of a run that has ended, `None` for one that can go on.
@@ -72,7 +75,7 @@ def _result(connection: sa.Connection, path: Path, run_id: str) -> JsonObject | 
         if not isinstance(result, dict) or not {"status", "sealed"} & result.keys():
             raise _damaged(path, run_id, "its result cannot be read")
         return result
-    if status != "PENDING":
+    if status not in _GOES_ON:
         raise _damaged(path, run_id, f"it is marked as {status!r}")
     given = _json(connection, "workflow_input", "inputs", run_id)
     arguments = given.get("positionalArgs") if isinstance(given, dict) else None
