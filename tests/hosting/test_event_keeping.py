@@ -108,7 +108,7 @@ async def test_what_was_told_before_a_takeover_is_not_told_again_and_numbers_go_
         ):
             first.accept(each)
         first.leave()
-        again = await Hearing(keeper, None).begin("r", attempt=2, again=True)
+        again = await Hearing(keeper, None).begin("r", attempt=2)
         told = (
             event(1, BEGAN),
             began(2, "a"),
@@ -137,7 +137,7 @@ async def test_a_run_that_another_process_began_and_recorded_nothing_of_is_told_
             (2, (event(1, BEGAN), began(2, "a"), ended(3, "a"), event(4, ENDED))),
         ):
             async with EventKeeper.open(access) as keeper:
-                heard = await Hearing(keeper, None).begin("r", attempt=attempt, again=False)
+                heard = await Hearing(keeper, None).begin("r", attempt=attempt)
                 for each in events:
                     heard.accept(each)
                 if len(events) > 2:
@@ -175,7 +175,7 @@ async def test_of_a_long_run_the_oldest_events_are_forgotten_and_not_told_again_
             first.accept(each)
             await keeper._write()
         assert [seq for seq, _, _ in await kept(access)] == [7, 8, 9, 10, 11]
-        again = await Hearing(keeper, None).begin("r", attempt=2, again=True)
+        again = await Hearing(keeper, None).begin("r", attempt=2)
         perform(again, event(1, BEGAN), *steps, began(12, "new"), event(13, ENDED))
         await keeper._write()
         told = [(type, step) for seq, type, step in await kept(access) if seq > 11]

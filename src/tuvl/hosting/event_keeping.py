@@ -22,6 +22,7 @@ from tuvl.dataclass import dataclass
 from tuvl.errors import StepError, TuvlError
 from tuvl.events.serialize import from_wire, to_wire
 from tuvl.events.types import Event, RunFinished
+from tuvl.hosting.following import Follower
 from tuvl.values import JsonObject
 
 GATHER_S = 0.4
@@ -29,6 +30,9 @@ GATHER_S = 0.4
 
 LAST_S = 0.1
 """The same for the last ones of a run."""
+
+WATCHED_S = 0.02
+"""The same for those of a run that somebody watches: they are told when they are kept."""
 
 AGAIN_S = 1.0
 """Seconds before a database is asked again that could not keep events."""
@@ -58,6 +62,7 @@ class KeptRun:
     """What of one run waits to be kept."""
 
     run_id: str
+    follower: Follower | None = None
     waiting: list[Event] = field(default_factory=list)
     dropped: int = 0
     """Events that came when too many waited."""
@@ -65,13 +70,18 @@ class KeptRun:
     """What is kept, the oldest first: the number of the last event of each piece, and how many there are in it."""
 
     @classmethod
-    def behind(cls, run_id: str, before: Sequence[JsonObject]) -> "KeptRun":
+    def behind(cls, run_id: str, before: Sequence[JsonObject], follower: Follower | None) -> "KeptRun":
         """Go on behind what is kept already."""
-        run = cls(run_id=run_id)
+        run = cls(run_id=run_id, follower=follower)
         for first in range(0, len(before), _SPARE):
             some = before[first : first + _SPARE]
             run.pieces.append((int(cast(int, some[-1]["seq"])), len(some)))
         return run
+
+    def told(self, up_to: int) -> None:
+        """Let events up to a number be told to those who follow."""
+        if self.follower is not None:
+            self.follower.kept(up_to)
 
     def long(self, events: Sequence[Event]) -> int | None:
         """Hear that events are kept; returns the number up to which they are to be forgotten, when it is time."""
@@ -95,6 +105,7 @@ class EventKeeper:
         self._count = 0
         self._task: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
+        self._pause_s = LAST_S
         self._writing = asyncio.Lock()
         self._complained = False
 
@@ -117,6 +128,9 @@ class EventKeeper:
         if not run.waiting:
             self._runs[run.run_id] = run
         run.waiting.append(event)
+        if run.follower is not None and run.follower.watched:
+            self._pause_s = WATCHED_S
+            self._hurry.set()
         if self._task is None or self._task.done():
             # In no run's context: it writes for all of them.
             self._task = asyncio.create_task(self._work(), name="tuvl-events", context=contextvars.Context())
@@ -146,6 +160,8 @@ class EventKeeper:
                 if not self._complained:
                     _log.warning("events of runs cannot be kept just now: %s", type(error).__name__)
                 self._complained = True
+                for run in self._runs.values():  # no reader waits for a database that is away
+                    run.told(run.waiting[-1].seq)
                 await asyncio.sleep(AGAIN_S)
             else:
                 self._complained = False
@@ -154,8 +170,9 @@ class EventKeeper:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GATHER_S):
                 await self._hurry.wait()
-                await asyncio.sleep(LAST_S)
+                await asyncio.sleep(self._pause_s)
         self._hurry.clear()
+        self._pause_s = LAST_S
 
     async def _write(self) -> None:
         """Write what waits; raises what the store raises, and then it still waits."""
@@ -168,6 +185,7 @@ class EventKeeper:
             old: dict[str, int] = {}
             for run_id, events in taken.items():
                 run = self._runs[run_id]
+                run.told(events[-1].seq)
                 up_to = run.long(events)
                 if up_to is not None:
                     old[run_id] = up_to

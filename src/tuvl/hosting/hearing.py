@@ -55,22 +55,21 @@ class Heard(InlineSink):
         before: Sequence[JsonObject],
         *,
         attempt: int = 1,
-        again: bool = False,
     ) -> None:
-        """`before` is what is kept of what was told of the run so far, in whatever process.
+        """`before` is what is kept of what was told of the run so far, in whatever process, and begins with its start.
 
-        `attempt` says how often it was taken up, this time included; `again` that there is a record of it.
+        `attempt` says how often it was taken up, this time included.
         """
         self._keeper = keeper
         self._follower = follower
-        self._kept = KeptRun.behind(run_id, before)
+        self._kept = KeptRun.behind(run_id, before, follower)
         self._held: Event | None = None
         self._seq = 0
         self._told: Counter[object] | None = None
         self._pieces = Pieces(())
         self._lacking = 0
         """Events that may have been told before all that is known to have been."""
-        if before or again:
+        if before:
             self._go_on(before)
         self._seq = max(self._seq, min((attempt - 1) * NUMBERS, _LAST))
 
@@ -100,6 +99,8 @@ class Heard(InlineSink):
         elif isinstance(event.body, RunStarted):
             body = RunResumed(workflow=event.body.workflow, schema_version=event.body.schema_version)
             self._tell_next(replace(event, body=body))
+        elif isinstance(event.body, StreamReset) and not self._pieces.is_void(event.step_id, event.body):
+            return
         elif not self._is_known(event, self._told):
             self._tell_next(event)
 
@@ -162,8 +163,8 @@ class Hearing:
         self._keeper = keeper
         self._follower_for = follower_for
 
-    async def begin(self, run_id: str, *, attempt: int, again: bool) -> Heard:
-        """Return the stream of a run that was taken up here, and how often it was so far; `again`: it has a record."""
+    async def begin(self, run_id: str, *, attempt: int) -> Heard:
+        """Return the stream of a run that was taken up here, and how often it was so far."""
         before = await self._keeper.kept(run_id) if attempt > 1 else ()
         follower = None if self._follower_for is None else self._follower_for(run_id)
-        return Heard(run_id, self._keeper, follower, before, attempt=attempt, again=again and attempt > 1)
+        return Heard(run_id, self._keeper, follower, before, attempt=attempt)

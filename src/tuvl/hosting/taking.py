@@ -23,6 +23,7 @@ from tuvl.engine.result import RunResult
 from tuvl.errors import ConfigError, OutputError, StepError, TuvlError
 from tuvl.events.sink import Sink
 from tuvl.hosting.hearing import Heard, Hearing
+from tuvl.hosting.listing import row_of
 from tuvl.hosting.performing import performed
 from tuvl.hosting.started import Started, last_definition
 from tuvl.hosting.waiting import keep_queued, wait_of
@@ -165,9 +166,7 @@ class Taken:
         found = record_of(payload, own, answers)
         if waits:
             self._waited.add(run_id)
-        heard = self._heard[run_id] = await self._hearing.begin(
-            run_id, attempt=rows.attempt, again=bool(found or waits)
-        )
+        heard = self._heard[run_id] = await self._hearing.begin(run_id, attempt=rows.attempt)
         if order is not None:
             self.abort(run_id, order.reason, by=order.by)
         try:
@@ -281,9 +280,9 @@ class Taken:
     async def _impossible(self, run_id: str, started: Started, type: str, message: str) -> RunResult:
         """Return the end of a run that cannot go on here, nor anywhere with the same files and settings."""
         result = RunResult.unperformed(run_id, started.workflow, "", type=type, message=message)
-        await self._registry.access.store.finish(
-            run_id, status="failed", signal=None, at=datetime.now(UTC), result=result.to_json()
-        )
+        store = self._registry.access.store
+        await store.queued(row_of(run_id, started, at=datetime.now(UTC)))  # whoever accepted it may not have done so
+        await store.finish(run_id, status="failed", signal=None, at=datetime.now(UTC), result=result.to_json())
         return result
 
 

@@ -20,6 +20,9 @@ from tuvl.values import JsonObject, dump_json
 KEPT = 512
 """Events that a reader may be behind before it misses some."""
 
+WATCHED_FOR_S = 60.0
+"""Seconds for which a reader is taken to be there after it last waited; it waits anew for each event."""
+
 CONTENT = frozenset({"text_delta"})
 """Events with words of a model in them."""
 
@@ -45,6 +48,11 @@ class EventLog(InlineSink):
         self._epoch = None if everywhere else secrets.token_hex(3)
         """Tells this log from one of the same run in another process, whose numbers mean something else."""
         self._count = 0
+        self._open = 0
+        """Events that may be read, of those."""
+        self._held: deque[tuple[int, int]] = deque()
+        """Events that are not to be read yet: the number of each in the run, and in the log."""
+        self._read_at = float("-inf")
         self._changed = asyncio.Event()
         self.last_seq = 0
         self.ended = False
@@ -53,17 +61,31 @@ class EventLog(InlineSink):
         self.asked_at = clock.monotonic()
         """When somebody last wanted to know of them."""
 
-    def accept(self, event: Event) -> None:
-        """Take an event; one that was taken before is none."""
+    def accept(self, event: Event, *, held: bool = False) -> None:
+        """Take an event; one that was taken before is none, and one that is held is read once it is released."""
         if event.seq <= self.last_seq:
             return
         self.last_seq = event.seq
         self.following.accept(event)
+        if held and not self.ended:
+            self._held.append((event.seq, self._count + 1))
         self._add(to_wire(event))
+
+    def release(self, seq: int) -> None:
+        """Let events of the run be read up to a number, and what is behind them up to the next one that is held."""
+        while self._held and self._held[0][0] <= seq:
+            self._held.popleft()
+        self._show()
+
+    @property
+    def watched(self) -> bool:
+        """Whether a reader waits for events, or did a moment ago."""
+        return self._clock.monotonic() - self._read_at < WATCHED_FOR_S
 
     def end(self, status: str) -> None:
         """See that there is a terminal event: a run that could not begin has made none itself."""
         if not self.ended:
+            self._held.clear()
             self._add(
                 {
                     "type": TERMINAL,
@@ -96,7 +118,13 @@ class EventLog(InlineSink):
         type = str(wire["type"])
         self.ended = type == TERMINAL
         self._entries.append(self.written(self._count, wire))
-        self.wake()
+        self._show()
+
+    def _show(self) -> None:
+        shown = self._held[0][1] - 1 if self._held else self._count
+        if shown > self._open:
+            self._open = shown
+            self.wake()
 
     def written(self, number: int, wire: JsonObject) -> SentEvent:
         """Return an event as it goes out."""
@@ -116,10 +144,13 @@ class EventLog(InlineSink):
         return first + sum(seq_of(event) <= seq for event in self._entries)
 
     def after(self, number: int) -> Sequence[tuple[int, SentEvent]]:
-        """Return what is kept of the events behind that one, with their numbers."""
-        count, kept = self._count, len(self._entries)
-        behind = min(count - number, kept)
-        return [(count - kept + index + 1, self._entries[index]) for index in range(kept - behind, kept)]
+        """Return what is kept of the events behind that one and may be read, with their numbers."""
+        forgotten = self._count - len(self._entries)
+        return [(at + 1, self._entries[at - forgotten]) for at in range(max(number, forgotten), self._open)]
+
+    def over(self, number: int) -> bool:
+        """Tell whether the log has ended, and whoever has come to that event has had all of it."""
+        return self.ended and number >= self._count
 
     def wake(self) -> None:
         """Let every reader that waits look up: the server closes down."""
@@ -128,7 +159,7 @@ class EventLog(InlineSink):
 
     async def wait_changed(self, timeout_s: float) -> None:
         """Wait for another event, so many seconds at most."""
-        self.asked_at = self._clock.monotonic()
+        self.asked_at = self._read_at = self._clock.monotonic()
         try:
             async with asyncio.timeout(timeout_s):
                 await self._changed.wait()
@@ -149,11 +180,11 @@ class LogReader(Reader):
     async def events(self, timeout_s: float) -> Sequence[SentEvent]:
         """Wait for events, and return all there are; none after so many seconds without any."""
         found = self._log.after(self._behind)
-        if not found and not self._log.ended:
+        if not found and not self._log.over(self._behind):
             await self._log.wait_changed(timeout_s)
             found = self._log.after(self._behind)
         # Who has had the terminal event before has nothing to wait for.
-        self.ended = self._log.ended and not found
+        self.ended = self._log.over(self._behind) and not found
         taken = [self._taken(number, event) for number, event in found]
         return [event for event in taken if (self._content or event.type not in CONTENT) and self._is_news(event)]
 

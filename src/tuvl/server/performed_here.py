@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tuvl.events.types import Event, RunFinished, RunResumed, RunStarted
+from tuvl.events.types import Event, RunFinished, RunResumed, RunStarted, TextDelta
 from tuvl.hosting.following import Follower
 from tuvl.hosting.schedules import is_scheduled
 from tuvl.server.event_log import EventLog
@@ -32,9 +32,20 @@ class PerformedHere(Follower):
     def accept(self, event: Event) -> None:
         """Hand an event on, and count what it says; a run that waits for somebody has not ended."""
         body = event.body
-        self.before(event)
+        if isinstance(body, RunStarted | RunResumed):
+            self._workflow = body.workflow
+        self._log.accept(event, held=not isinstance(body, TextDelta))
         if isinstance(body, RunStarted) and is_scheduled(event.run_id):
             self._scheduled(body.workflow)  # nobody has asked this server for it
         if isinstance(body, RunFinished) and body.status != "suspended":
             began = self._log.following.started_at or event.at
             self._ended(self._workflow, body.status, max(0.0, (event.at - began).total_seconds()))
+
+    def kept(self, seq: int) -> None:
+        """Let events up to a number be read."""
+        self._log.release(seq)
+
+    @property
+    def watched(self) -> bool:
+        """Whether a client waits for the events."""
+        return self._log.watched
