@@ -60,6 +60,7 @@ async def _work(
     ):
         upkeep.also(host.still_used)
         upkeep.also(host.end_unqueued)
+        upkeep.also(host.listing.list_queued)
         upkeep.open()
         settle_heap()
         _say(f"taking up to {count(concurrency, 'run')} at a time, as {host.executor}")

@@ -21,12 +21,13 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tuvl.data.control_tables import live_runs, passing_runs
-from tuvl.data.run_rows import LostRun
+from tuvl.data.run_rows import LostRun, RunRow, values_of
 from tuvl.data.run_tables import runs
-from tuvl.values import JsonObject
+from tuvl.values import JsonObject, JsonValue
 
 Transaction: TypeAlias = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
 Reading: TypeAlias = Callable[[Select[tuple[object, ...]]], Awaitable[Sequence[Row[tuple[object, ...]]]]]
@@ -36,7 +37,7 @@ SILENT_S = 15.0
 
 
 class LostRunStore:
-    """Finds runs whose process has died, and ends them. Every method raises `StepError` when it cannot."""
+    """Finds runs whose process has died, and ends or lists them. Every method raises `StepError` when it cannot."""
 
     def __init__(self, transaction: Transaction, rows: Reading, dialect: str, *, running: str, queued: str) -> None:
         """Wire it; `running` is the status of runs that go on, `queued` that of runs which nobody has taken."""
@@ -66,6 +67,13 @@ class LostRunStore:
             .limit(limit)
         )
         return [_lost(row) for row in await self._rows(cast(Select[tuple[object, ...]], query))]
+
+    async def add(self, run: RunRow, *, status: str, signal: str | None, at: datetime, result: JsonValue) -> None:
+        """Keep a run that has ended, or waits, and of which nothing is kept; one that is known stays as it is."""
+        ended = {"signal": signal, "finished_at": at, "result": result}
+        new = (postgresql if self._dialect == "postgresql" else sqlite).insert(runs)
+        async with self._transaction() as connection:
+            await connection.execute(new.on_conflict_do_nothing(), [values_of(run, status) | ended])
 
     async def end(self, run_id: str, *, at: datetime, result: JsonObject) -> bool:
         """Keep that a run failed, unless somebody has ended it meanwhile; returns whether that was news.

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tuvl.data.gathered import Gathered
 from tuvl.data.lost_runs import passing
-from tuvl.data.run_rows import RunRow
+from tuvl.data.run_rows import RunRow, values_of
 from tuvl.data.run_tables import runs
 from tuvl.values import JsonValue
 
@@ -27,19 +27,6 @@ _ENDED = (
     .where(runs.c.run_id == bindparam("ended_run"))
     .values({name: bindparam(name) for name in ("status", "signal", "finished_at", "result")})
 )
-
-
-def values_of(run: RunRow, status: str) -> dict[str, object]:
-    """Return the row of a run that has not ended."""
-    return {
-        "run_id": run.run_id,
-        "workflow": run.workflow,
-        "schema_version": run.schema_version,
-        "status": status,
-        "principal": run.principal.id,
-        "tenant": run.principal.tenant,
-        "started_at": run.started_at,
-    }
 
 
 class RunMarks:

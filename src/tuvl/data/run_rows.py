@@ -23,6 +23,19 @@ class RunRow:
     """Whether it lasts no longer than its process, which gives signs of life for it."""
 
 
+def values_of(run: RunRow, status: str) -> dict[str, object]:
+    """Return the columns of a run that has not ended."""
+    return {
+        "run_id": run.run_id,
+        "workflow": run.workflow,
+        "schema_version": run.schema_version,
+        "status": status,
+        "principal": run.principal.id,
+        "tenant": run.principal.tenant,
+        "started_at": run.started_at,
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostRun:
     """A run whose process is gone."""

@@ -1,4 +1,4 @@
-"""Which runs there are in the database of durable runs, for those that others have on record as queued."""
+"""Which runs there are in the database of durable runs, to be compared with those that the list of runs has."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -7,8 +7,8 @@ import sqlalchemy as sa
 
 from tuvl.durable.faults import RecordFailed
 from tuvl.durable.postgres import open_postgres
-from tuvl.durable.shared_state import SharedState
-from tuvl.durable.shared_tables import SCHEMA, SharedTables, shared_tables
+from tuvl.durable.shared_state import ENQUEUED, SharedState
+from tuvl.durable.shared_tables import SCHEMA, WAITING, SharedTables, shared_tables
 from tuvl.durable.sqlite_file import open_sqlite
 
 
@@ -28,6 +28,15 @@ class QueueState:
             return known
 
         return self._state.in_transaction(look)
+
+    def queued(self, *, after: str, limit: int) -> list[str]:
+        """Return some of the runs that no process has, but for those that wait for somebody, in order of their ids."""
+        table = self._state.tables.workflows
+        query = sa.select(table.c.workflow_uuid).where(
+            table.c.status == ENQUEUED, table.c.queue_name != WAITING, table.c.workflow_uuid > after
+        )
+        query = query.order_by(table.c.workflow_uuid).limit(limit)
+        return self._state.in_transaction(lambda connection: [str(run_id) for (run_id,) in connection.execute(query)])
 
 
 def known_on(url: sa.URL, run_ids: Collection[str]) -> Collection[str]:

@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import Literal, ParamSpec, TypeVar, cast
 
@@ -73,6 +74,9 @@ class Standing:
     output: JsonObject | None
     sealed: bool
     """Whether it was encrypted from its beginning."""
+    accepted_at: datetime
+    changed_at: datetime
+    """When its state became another one last: its end, of one that has ended."""
 
 
 class SharedRuns:
@@ -170,6 +174,8 @@ class SharedRuns:
             executor=one.executor_id,
             output=ended,
             sealed=is_sealed(kept),
+            accepted_at=_moment(one.created_at),
+            changed_at=_moment(one.completed_at or one.updated_at),
         )
 
     def rows(self, run_id: str, *, sealed: bool) -> dict[str, JsonObject]:
@@ -192,6 +198,10 @@ def _state_of(one: dbos.WorkflowStatus) -> Literal["queued", "waiting", "running
             return "waiting" if one.queue_name == WAITING else "queued"
         case _:
             return "ended"
+
+
+def _moment(epoch_ms: int | None) -> datetime:
+    return datetime.fromtimestamp((epoch_ms or 0) / 1000, UTC)
 
 
 def _of_no_matter(app_version: str, c: sa.Connection | None = None) -> bool:

@@ -1,18 +1,19 @@
 """Accepts runs: what it takes to perform one is kept in one transaction, before anybody hears that there is one.
 
 The store of runs, where people look, hears of it afterwards. A process that dies in between leaves a run that whoever
-takes it puts on record there; one that dies before leaves nothing.
+takes it, or asks for it, puts on record there; one that dies before leaves nothing.
 """
 
 import logging
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tuvl.data.run_rows import RunRow
 from tuvl.errors import StepError
 from tuvl.hosting.asking import asked
+from tuvl.hosting.listing import row_of
 from tuvl.hosting.requests import StartRequest
 from tuvl.hosting.started import Started
 from tuvl.plan.model import ExecutionPlan
@@ -42,13 +43,7 @@ class Accepting:
         self, run_id: str, started: Started, payload: JsonObject, plan: ExecutionPlan, *, here: bool
     ) -> None:
         """Accept a run, to be performed `here` or by anybody; when this raises, there is no such run."""
-        row = RunRow(
-            run_id=run_id,
-            workflow=started.workflow,
-            schema_version=plan.schema_version,
-            principal=started.principal,
-            started_at=datetime.now(UTC),
-        )
+        row = replace(row_of(run_id, started, at=datetime.now(UTC)), schema_version=plan.schema_version)
         await self._registry.access.ready()
         executor = None
         if here:

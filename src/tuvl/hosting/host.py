@@ -26,6 +26,7 @@ from tuvl.hosting.answers import checked, refuse_late, refuse_too_large
 from tuvl.hosting.asking import asked as _asked
 from tuvl.hosting.following import Follower
 from tuvl.hosting.forking import forked, visits_anew
+from tuvl.hosting.listing import Listing, may_see
 from tuvl.hosting.opening import executor_id, opened, require_backend
 from tuvl.hosting.renewing import renew
 from tuvl.hosting.requests import (
@@ -41,7 +42,7 @@ from tuvl.hosting.started import Started, last_definition
 from tuvl.hosting.waiting import keep_queued, waiting_of
 from tuvl.hosting.workshop import Workshop
 from tuvl.llm.pacing import Paces
-from tuvl.principal import ANY, Principal
+from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
 from tuvl.supervision.opening import open_registry
@@ -80,6 +81,8 @@ class Host:
         self._registry = registry
         self._performer = performer
         self._scheduler: Scheduler | None = None
+        self.listing = Listing(runs, registry.access, self.result)
+        """Has runs be on the list of runs that are on their own record alone."""
 
     @classmethod
     @asynccontextmanager
@@ -180,6 +183,7 @@ class Host:
                 principal=request.principal,
                 timeout_s=request.timeout_s,
                 trace=request.trace,
+                schema_version=prepared.plan.schema_version,
             )
             plan = prepared.plan
         run_id = request.run_id or uuid4().hex
@@ -217,7 +221,7 @@ class Host:
         standing = await _asked(self._runs.find, run_id, output=False)
         if standing is None:
             return None
-        if not _may_see(request.principal, Started.of(standing.payload).principal.tenant):
+        if not may_see(request.principal, Started.of(standing.payload).principal.tenant):
             raise UsageError(f"the id {run_id!r} is taken; let one be made")
         return run_id
 
@@ -287,7 +291,7 @@ class Host:
     async def waits(self, reader: Principal) -> list[WaitingRun]:
         """Return what runs wait for that the reader may see, the oldest first."""
         found = await _asked(self._state.open_waits)
-        return [waiting_of(wait) for wait in found if _may_see(reader, wait.tenant)]
+        return [waiting_of(wait) for wait in found if may_see(reader, wait.tenant)]
 
     async def answer(self, run_id: str, request: AnswerRequest) -> Answered:
         """Answer what a run waits for; it goes on at once, in whichever process takes it.
@@ -315,7 +319,7 @@ class Host:
     async def _asked(self, run_id: str, request: AnswerRequest) -> "tuple[WaitRow, Started]":
         standing = await self._standing(run_id)
         started = Started.of(standing.payload)
-        if not _may_see(request.by, started.principal.tenant):
+        if not may_see(request.by, started.principal.tenant):
             raise _no_such_run(run_id)
         waits = await _asked(self._state.waits_of, run_id, sealed=standing.sealed)
         for wait in waits:
@@ -349,7 +353,7 @@ class Host:
         `UsageError` for a step that the run has not come to or a workflow that the principal may not run.
         """
         standing = await self._standing(run_id)
-        if not _may_see(by, Started.of(standing.payload).principal.tenant):
+        if not may_see(by, Started.of(standing.payload).principal.tenant):
             raise _no_such_run(run_id)
         record = await self._record(run_id, standing)
         anew = None
@@ -374,7 +378,7 @@ class Host:
         Raises `NoSuchRun`, and what `tuvl.hosting.renewing.renew` raises.
         """
         standing = await self._standing(run_id)
-        if not _may_see(by, Started.of(standing.payload).principal.tenant):
+        if not may_see(by, Started.of(standing.payload).principal.tenant):
             raise _no_such_run(run_id)
         return await renew(self._runs, self._workshop, run_id, standing, store=self._registry.access.store)
 
@@ -427,7 +431,3 @@ def _nobody(run_id: str) -> Sequence[Sink]:
 
 def _no_such_run(run_id: str) -> NoSuchRun:
     return NoSuchRun(f"there is no durable run {run_id!r} in this database; see `tuvl runs list`")
-
-
-def _may_see(reader: Principal, tenant: str | None) -> bool:
-    return ANY in reader.scopes or reader.tenant == tenant

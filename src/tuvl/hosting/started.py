@@ -34,6 +34,8 @@ class Started:
     trace: bool
     also_requested_by: tuple[str, ...] = ()
     """Who has asked for the runs that it was forked from: none of them may answer where the requester may not."""
+    schema_version: str = ""
+    """That of the workflow; empty for runs of earlier versions."""
 
     def to_json(self) -> JsonObject:
         """Write it as the run's own record keeps it."""
@@ -53,6 +55,7 @@ class Started:
             "timeout_s": self.timeout_s,
             "trace": self.trace,
             "also_requested_by": list[JsonValue](self.also_requested_by),
+            "schema_version": self.schema_version,
         }
 
     @classmethod
@@ -82,6 +85,7 @@ class Started:
             timeout_s=cast(float | None, payload["timeout_s"]),
             trace=bool(payload["trace"]),
             also_requested_by=tuple(cast(list[str], payload.get("also_requested_by") or [])),
+            schema_version=str(payload.get("schema_version") or ""),
         )
 
 

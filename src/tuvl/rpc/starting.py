@@ -5,7 +5,7 @@ import asyncio
 from tuvl.rpc import runs_pb2 as pb
 from tuvl.rpc.door import Outlet
 from tuvl.rpc.messages import begun_of, event_of, object_of, started_of
-from tuvl.server.attending import GoesOn, admitted_by, outcome_of, shut_out, standing, watching
+from tuvl.server.attending import GoesOn, admitted_by, begun, outcome_of, shut_out, standing, watching
 from tuvl.server.authentication import Caller, unauthorized
 from tuvl.server.known_runs import outcome_outside
 from tuvl.server.problems import Problem
@@ -28,7 +28,9 @@ class Starting:
         order = self._order(asked, caller, "detached" if asked.detached else "sync")
         run = await self._begun(order)
         if order.mode == "detached":
-            return begun_of(await self._services.reading.run(run.run_id, caller.principal))
+            if isinstance(run, Known):
+                return begun_of(await standing(self._services, run.run_id, caller.principal))
+            return begun_of(await begun(self._services, run, caller.principal))
         try:
             return started_of(run.run_id, order.offered.name, await self._outcome(run, caller))
         except GoesOn:

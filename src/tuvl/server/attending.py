@@ -62,18 +62,26 @@ async def outcome_of(services: Services, run: LiveRun | DurableRun) -> JsonObjec
     raise GoesOn
 
 
-async def standing(services: Services, run_id: str, reader: Principal, *, workflow: str | None = None) -> JsonObject:
+async def standing(
+    services: Services, run_id: str, reader: Principal, *, workflow: str | None = None, status: str = "running"
+) -> JsonObject:
     """Return where a run stands: its id, its workflow, and its status.
 
-    Of one that a server leaves which closes down, whose `workflow` is known, also where the store is away.
+    Of one that surely goes on, whose `workflow` is known, also where the store is away: it has the `status` then.
     """
     try:
         shown = await services.reading.run(run_id, reader)
     except (TuvlError, Problem):
         if workflow is None:
             raise
-        return {"run_id": run_id, "workflow": workflow, "status": "running"}
+        return {"run_id": run_id, "workflow": workflow, "status": status}
     return {name: shown[name] for name in ("run_id", "workflow", "status")}
+
+
+async def begun(services: Services, run: LiveRun | DurableRun, reader: Principal) -> JsonObject:
+    """Return where a run stands that was started detached, or found; one that is accepted stays so whatever fails."""
+    accepted = run.workflow if isinstance(run, DurableRun) else None
+    return await standing(services, run.run_id, reader, workflow=accepted, status="queued")
 
 
 def closing_down(run_id: str) -> Problem:

@@ -30,7 +30,7 @@ from tuvl.server.elsewhere import LOOK_S, Elsewhere
 from tuvl.server.event_log import EventLog
 from tuvl.server.performed_here import Ended, PerformedHere, Scheduled
 from tuvl.server.problems import Problem, unknown_run
-from tuvl.server.reading import Reading
+from tuvl.server.reading import Reading, nowhere
 from tuvl.settings import Settings
 from tuvl.supervision.registry import RunRegistry
 from tuvl.supervision.runs import Directive
@@ -152,6 +152,7 @@ class DurableRuns:
                 follower_for=lambda run_id: PerformedHere(self._begun(run_id), self._on_end, self._on_schedule),
             )
         )
+        self._reading.unlisted = self._host.listing.shown
         self._elsewhere = Elsewhere(self._host, self._registry.access)
         self._spawn(self._look(self._elsewhere))
 
@@ -171,6 +172,7 @@ class DurableRuns:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._reading.unlisted = nowhere
         await self._stack.aclose()
         self._host = None
 

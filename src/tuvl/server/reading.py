@@ -1,11 +1,22 @@
 """Reading runs: those on record, and those of this process that are not there yet."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
 from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
 from tuvl.principal import Principal
 from tuvl.server.live_runs import LiveRun, LiveRuns
 from tuvl.server.problems import unknown_run
 from tuvl.values import JsonObject, is_storable
+
+Unlisted: TypeAlias = Callable[[str, Principal], Awaitable[JsonObject | None]]
+"""Shows a run that the store of runs knows nothing of, when there is one that somebody may see."""
+
+
+async def nowhere(run_id: str, reader: Principal) -> JsonObject | None:
+    """Know of no run that the store of runs does not know."""
+    return None
 
 
 class Reading:
@@ -14,6 +25,8 @@ class Reading:
     def __init__(self, access: StoreAccess, live: LiveRuns) -> None:
         self._access = access
         self._live = live
+        self.unlisted: Unlisted = nowhere
+        """Where else runs are: durable ones are accepted before they are on the list."""
 
     async def runs(self, asked: RunFilter, reader: Principal) -> Rows:
         """Return the runs that the reader may see, newest first."""
@@ -30,6 +43,8 @@ class Reading:
         found = await self._access.store.show(run_id, reader) if self._access.is_there else None
         if found is None and live is not None:
             return _unrecorded(live)
+        if found is None:
+            found = await self.unlisted(run_id, reader)
         if found is None:
             raise unknown_run(run_id)
         return found

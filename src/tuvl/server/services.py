@@ -93,6 +93,7 @@ class Services:
             await self.durable.host.freeze(self.catalogue.workflows)
             self.upkeep.also(self.durable.host.still_used)
             self.upkeep.also(self.durable.host.end_unqueued)
+            self.upkeep.also(self.durable.host.listing.list_queued)
         self.lost.open()
         self.upkeep.open()
 

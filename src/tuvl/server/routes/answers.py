@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tuvl.principal import Principal
-from tuvl.server.attending import Admitted, GoesOn, admitted_by, outcome_of, shut_out, standing
+from tuvl.server.attending import Admitted, GoesOn, admitted_by, begun, outcome_of, shut_out, standing
 from tuvl.server.authentication import Caller
 from tuvl.server.event_stream import EventStream
 from tuvl.server.known_runs import outcome_outside, outside
@@ -33,7 +33,8 @@ async def answer_start(services: Services, request: Request, order: Order, calle
         return await _of_known(services, request, run, order, caller)
     match order.mode:
         case "detached":
-            return await accepted(services, run.run_id, order.principal)
+            body = await begun(services, run, order.principal)
+            return JSONResponse(body, 202, headers={"Location": f"/api/runs/{run.run_id}"})
         case "stream":
             admitted = admitted_by(services, caller)
             return stream(services, run.run_id, run.log.reader(), admitted=admitted, on_end=run.leave)
