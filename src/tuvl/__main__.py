@@ -31,10 +31,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     if words == ["--version"]:
         return 0 if write_stdout(f"tuvl {__version__}\n") else 1
+    if any("\0" in word for word in words):
+        from tuvl.cli.unusable import told_of_nul
+
+        sys.stderr.write(f"tuvl: {told_of_nul(words)}\n")
+        return 2
     try:
         return _command(words)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _unusable(error)
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _unusable(error: OSError) -> int:
+    from tuvl.cli.unusable import told_of
+
+    said, code = told_of(error)
+    sys.stderr.write(f"tuvl: {said}\n")
+    return code
 
 
 def _command(words: list[str]) -> int:

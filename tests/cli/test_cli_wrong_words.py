@@ -60,6 +60,78 @@ def test_suggestion_is_a_near_word_or_none(word: str, known: list[str], meant: s
     assert closest(word, known) == meant
 
 
+LONG = "b" * 300
+TOO_LONG = [
+    *(f"{command} LONG" for command in ("run", "validate", "graph", "bounds", "test", "mcp", "validate --fix")),
+    *(f"{words} --output LONG" for words in ("run greet", "validate", "schema", "bounds greet", "ship --no-build")),
+    *(
+        f"{words} --project LONG"
+        for words in (
+            *(
+                "run greet",
+                "validate",
+                "test",
+                "graph greet",
+                "lock",
+                "ship --no-build",
+                "serve",
+                "worker",
+                "mcp greet",
+            ),
+            *(
+                "runs list",
+                "runs show r",
+                "runs cancel r",
+                "runs fork r --at s",
+                "runs pause r",
+                "resume r",
+                "approve r",
+            ),
+            *("replay r", "token list", "token create --label x --principal y", "runs prune --older-than 30d --yes"),
+        )
+    ),
+    "run greet --record LONG",
+    "run greet --input LONG",
+    "run greet --principal LONG",
+    "run greet --replay LONG",
+    "run a/LONG/b.yaml",
+    "diff LONG greet",
+    "init LONG",
+]
+
+
+@pytest.mark.parametrize("words", TOO_LONG)
+def test_name_that_the_system_does_not_take_is_told_in_a_line_by_every_command(
+    here: Path, capfd: pytest.CaptureFixture[str], words: str
+) -> None:
+    assert main(words.replace("LONG", LONG).split()) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "bbbbbb" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_document_that_is_pasted_for_a_name_is_not_repeated(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", '{"ticket": "' + "x" * 300 + 'and my password is hush"}']) == 2
+    err = capfd.readouterr().err
+    assert err.startswith('tuvl: cannot use \'{"ticket": "xxx')
+    assert err.endswith("…': file name too long; name a file or a folder, not what it holds\n")
+    assert "hush" not in err
+
+
+@pytest.mark.parametrize("words", ["run a\0b", "run greet --input a\0b", "schema --output a\0b", "runs show a\0b"])
+def test_word_with_a_nul_is_told_in_a_line(here: Path, capfd: pytest.CaptureFixture[str], words: str) -> None:
+    assert main(words.split()) == 2
+    assert capfd.readouterr() == ("", "tuvl: 'a\\x00b' holds a NUL character, and no name of a file does\n")
+
+
+def test_script_with_a_nul_in_its_name_is_a_finding(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    preset = 'kind: AgentModel\nmetadata: { name: default }\nspec: { provider: scripted, script: "a\\0b" }\n'
+    write(here, {"llms/default.yaml": preset})
+    assert main(["validate"]) == 1
+    assert "TV217 error" in capfd.readouterr().out
+
+
 @pytest.mark.parametrize("command", ["validate", "run", "graph"])
 @pytest.mark.parametrize("path", ["pipe.yaml", "/dev/null"])
 def test_pipe_or_device_is_refused_unread(

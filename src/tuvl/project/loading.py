@@ -52,6 +52,8 @@ def read_file(path: Path) -> bytes:
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise UsageError(f"cannot read {display_name(path)!r}: {reason}") from None
+    except ValueError:
+        raise UsageError(f"cannot read {display_name(path)!r}: no name of a file holds a NUL character") from None
 
 
 def parse_yaml(path: Path, raw: bytes) -> LoadedFile:
