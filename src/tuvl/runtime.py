@@ -294,7 +294,7 @@ def _saved(result: RunResult, recorder: Recorder) -> RunResult:
     try:
         recorder.save()
     except UsageError as error:
-        return replace(result, warnings=(*result.warnings, str(error)), recording_lost=True)
+        return replace(result, warnings=(*result.warnings, str(error)), recording_lost=str(error))
     return result
 
 

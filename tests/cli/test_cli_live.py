@@ -206,6 +206,15 @@ def test_terminal_that_is_gone_does_not_break_the_view() -> None:
     view.close()
 
 
+@pytest.mark.parametrize("view", [PlainLines, JsonLines, Silence])
+def test_what_was_asked_for_and_is_not_done_is_told_by_every_view(
+    view: type[PlainLines] | type[JsonLines] | type[Silence],
+) -> None:
+    stream = io.StringIO()
+    view(stream).warn("the answer\x1b[2J was not used")
+    assert stream.getvalue() == "tuvl: the answer\\x1b[2J was not used\n"
+
+
 def test_plain_lines_have_no_control_codes_and_one_line_for_each_turn_and_step() -> None:
     stream = io.StringIO()
     view = PlainLines(stream)

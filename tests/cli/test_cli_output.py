@@ -49,6 +49,8 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device
     [
         "run greet --set name=Ann --output /dev/full",
         "run greet --set name=Ann --record /dev/full",
+        "run greet --set name=Ann --record /dev/full --events none",
+        "run greet --set name=Ann --record /dev/full --events jsonl",
         "run greet --set name=Ann --dry-run --output /dev/full",
         "validate --output /dev/full --format json",
         "validate --output /dev/full",

@@ -392,6 +392,16 @@ def test_an_answer_of_the_wrong_kind_is_refused_with_the_right_command(tmp_path,
         assert f"tuvl resume {run_id} --answer FILE" in refused.err
 
 
+@pytest.mark.parametrize("outcome", ["done", "retry", "failed"])
+def test_what_became_of_a_step_is_no_answer_to_a_question(outcome, tmp_path, run):
+    run_id = asking(tmp_path, run)
+    words = ("resume", run_id, "--outcome", outcome, "--answer", answer(tmp_path, verdict="yes_pay"))
+    refused = run.tuvl(*words, "--principal", "ann.json", cwd=tmp_path)
+    assert (refused.code, refused.out) == (2, "")
+    assert "--outcome does not fit" in refused.err
+    assert run.tuvl("resume", run_id, cwd=tmp_path).code == 3
+
+
 def test_two_approvals_at_once_count_once(tmp_path, run, server):
     port, counted = server
     approving(tmp_path)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from tuvl.cli.approving import approvals_for
+from tuvl.cli.asked import say_next
 from tuvl.cli.controlling import ToldInterventions
 from tuvl.cli.inputs import apply_settings, read_input, read_principal
 from tuvl.cli.live import JsonLines, PlainLines, Silence, View, view_for
@@ -247,13 +248,18 @@ def hand_over(result: RunResult, view: View, *, output: str | None, interrupted:
     document = result.to_json()
     delivered = deliver(json_document(document), output)
     for warning in result.warnings:
-        view.say(printable(f"warning: {warning}"), mark="bad")
+        told = printable(f"warning: {warning}")
+        if warning == result.recording_lost:
+            view.warn(told)
+        else:
+            view.say(told, mark="bad")
     good = result.status == "completed"
     view.say(summary(document), mark="good" if good else "bad")
     why = reason(document)
     if why is not None:
         # An abnormal end that was routed is no failure, yet nobody should have to open the document to learn of it.
         view.say(f"on the way, {why}" if good else why, mark="bad")
+    say_next(document, view)
     if interrupted:
         return INTERRUPTED
-    return result.exit_code or int(not delivered or result.recording_lost)
+    return result.exit_code or int(not delivered or result.recording_lost is not None)

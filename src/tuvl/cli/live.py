@@ -44,6 +44,10 @@ class View(Protocol):
         """Print a line that stays."""
         ...
 
+    def warn(self, line: str) -> None:
+        """Say that something which was asked for is not done: every view does, also one that shows nothing else."""
+        ...
+
     def question(self, lines: Sequence[str], prompt: str) -> None:
         """Print a question that stays, the prompt last on an open line; nothing is repainted until `answered`."""
         ...
@@ -104,6 +108,10 @@ class LiveStatus:
         """Print a line that stays, whole: a terminal wraps it where it is narrow."""
         with self._lock:
             self._print(line, mark)
+
+    def warn(self, line: str) -> None:
+        """Print the line as one of those that stay."""
+        self.say(line, mark="bad")
 
     def question(self, lines: Sequence[str], prompt: str) -> None:
         """Print the question where the status line was."""
@@ -195,13 +203,11 @@ class PlainLines:
 
     def say(self, line: str, *, mark: Mark = "good") -> None:
         """Print a line; the mark is for terminals."""
-        line = printable_lines(line)
-        try:
-            self._stream.write(f"tuvl: {_in_ascii(line) if self._ascii else line}\n")
-            self._stream.flush()
-        except OSError:
-            # Nobody reads any more; the run goes on.
-            return
+        _tell(self._stream, line, in_ascii=self._ascii)
+
+    def warn(self, line: str) -> None:
+        """Print the line."""
+        self.say(line)
 
     def question(self, lines: Sequence[str], prompt: str) -> None:
         """Print the question."""
@@ -241,6 +247,10 @@ class JsonLines(BatchSink):
     def say(self, line: str, *, mark: Mark = "good") -> None:
         """Say nothing: all that the lines of a view say stands in the events or in the result."""
 
+    def warn(self, line: str) -> None:
+        """Print the line: neither the events nor the result have it."""
+        _tell(self._stream, line, in_ascii=not _can_write(self._stream, "·→…"))
+
     def question(self, lines: Sequence[str], prompt: str) -> None:
         """Ask nothing: nobody is asked where a program reads."""
 
@@ -266,6 +276,10 @@ class Silence:
     def say(self, line: str, *, mark: Mark = "good") -> None:
         """Say nothing."""
 
+    def warn(self, line: str) -> None:
+        """Print the line: whoever wants to hear nothing of a run still wants what it was asked for."""
+        _tell(self._stream, line, in_ascii=not _can_write(self._stream, "·→…"))
+
     def question(self, lines: Sequence[str], prompt: str) -> None:
         """Print the question: whoever is asked must see it."""
         _ask(self._stream, lines, prompt, in_ascii=not _can_write(self._stream, "✓…"))
@@ -285,6 +299,16 @@ def view_for(stream: TextIO, environ: Mapping[str, str]) -> View:
     if not stream.isatty() or environ.get("TERM", "") in {"", "dumb"}:
         return PlainLines(stream)
     return LiveStatus(stream, colour=not environ.get("NO_COLOR"))
+
+
+def _tell(stream: TextIO, line: str, *, in_ascii: bool) -> None:
+    line = printable_lines(line)
+    try:
+        stream.write(f"tuvl: {_in_ascii(line) if in_ascii else line}\n")
+        stream.flush()
+    except OSError:
+        # Nobody reads any more; the run goes on.
+        return
 
 
 def _question(lines: Sequence[str], prompt: str, *, in_ascii: bool) -> str:

@@ -2,20 +2,20 @@
 
 import asyncio
 import getpass
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
 from tuvl.analysis.steps import mapping
+from tuvl.cli.answering import Decision, Said, read_said, value_for
 from tuvl.cli.execution import hand_over, let_be_controlled, view_for_mode
 from tuvl.cli.hosted import hand_over_document, has_host
-from tuvl.cli.inputs import read_bytes, read_principal
+from tuvl.cli.inputs import read_principal
 from tuvl.cli.live import View
 from tuvl.cli.observing import observing, wants_structured_logs
 from tuvl.cli.options import EventsMode
 from tuvl.cli.output import check_destination, deliver, json_document
-from tuvl.cli.resume_hosted import GoingOn, Said, go_on_hosted
+from tuvl.cli.resume_hosted import GoingOn, go_on_hosted
 from tuvl.cli.running import Interrupts, run_to_end
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.clock import SystemClock
@@ -29,6 +29,7 @@ from tuvl.durable.record import Answer, DurableJournal, Outcome
 from tuvl.engine.result import EXIT_CODES, RunResult, Status
 from tuvl.errors import UsageError
 from tuvl.events.sink import Sink
+from tuvl.hosting.answers import checked
 from tuvl.hosting.performing import performed, rehearse
 from tuvl.hosting.started import Started, defined, keep_definition, last_definition
 from tuvl.journal import Work
@@ -37,18 +38,8 @@ from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
 from tuvl.runtime import Engine
 from tuvl.settings import Settings, environment, load_settings
-from tuvl.source.loading import load_data
-from tuvl.steps.human import refuse_answer
 from tuvl.tools.approval import AskedLater
 from tuvl.values import JsonObject, JsonValue
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """A yes or a no to a call that waits for approval."""
-
-    approved: bool
-    note: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +84,7 @@ def resume_run(options: ResumeOptions) -> int:
             going_on = _go_on(runs, root, options, answers, settings, control, sinks, view, renewed)
             ended = run_to_end(going_on, interrupts=interrupts, view=view)
             if ended.unused:
-                view.say("the answer was not used: what the run waits for is not what it was given to", mark="bad")
+                view.warn("the answer was not used: what the run waits for is not what it was given to")
             if ended.result is not None:
                 return hand_over(ended.result, view, output=options.output, interrupted=interrupts.by_ctrl_c)
             return _told_again(ended.document, options, view)
@@ -103,7 +94,7 @@ def _resume_hosted(options: ResumeOptions, root: Path, settings: Settings) -> in
     by = getpass.getuser() if options.principal is None else read_principal(options.principal).id
     asked = GoingOn(
         run=options.run,
-        said=_said_to(options),
+        said=_said_by(options),
         cancel=options.cancel,
         by=by,
         on_new_definition=options.on_new_definition,
@@ -119,16 +110,9 @@ def _resume_hosted(options: ResumeOptions, root: Path, settings: Settings) -> in
             return hand_over_document(document, view, output=options.output, interrupted=interrupts.by_ctrl_c)
 
 
-def _said_to(options: ResumeOptions) -> Said | None:
-    if options.outcome is None and options.answer is None and options.decision is None:
-        return None
-    given = None if options.answer is None else _mapping(options.answer)
-    decision = options.decision
-    return Said(
-        by=read_principal(options.principal),
-        to_question=given if options.outcome is None else None,
-        to_approval=None if decision is None else {"approved": decision.approved, "note": decision.note},
-        to_unknown_outcome=None if options.outcome is None else {"outcome": options.outcome, "answer": given or {}},
+def _said_by(options: ResumeOptions) -> Said | None:
+    return read_said(
+        outcome=options.outcome, answer=options.answer, decision=options.decision, principal=options.principal
     )
 
 
@@ -213,41 +197,16 @@ def _answers(options: ResumeOptions, root: Path, settings: Settings) -> tuple[An
     refuse_encrypted(result)
     error = mapping(result.get("error"))
     detail = mapping(error.get("detail"))
-    who = read_principal(options.principal)
-    by = getpass.getuser() if options.principal is None else who.id
+    said = _said_by(options)
+    assert said is not None
+    by = getpass.getuser() if options.principal is None else said.by.id
     also_asked = Started.of(EmbeddedRuns(root).read(options.run).payload).also_requested_by
-    value = _value(options, str(error.get("type")), dict(mapping(detail.get("asked"))), who, also_asked)
+    kind, asked = str(error.get("type")), dict(mapping(detail.get("asked")))
+    value = checked(kind, asked, value_for(said, kind, options.run), said.by, also_asked)
     answer = Answer(
         wait=str(detail.get("wait")), digest=str(detail.get("digest")), by=by, at=SystemClock().now(), value=value
     )
     return (answer,)
-
-
-def _value(
-    options: ResumeOptions, kind: str, asked: JsonObject, who: Principal, also_requested_by: Sequence[str]
-) -> JsonObject:
-    """Read the answer, as one to a question of this kind."""
-    match kind:
-        case "outcome_unknown":
-            if options.outcome is None:
-                raise UsageError("say what became of the step: tuvl resume RUN --outcome done, retry or failed")
-            given = {} if options.answer is None else _mapping(options.answer)
-            if given and options.outcome != "done":
-                raise UsageError("--answer says what a step would have set, and goes with --outcome done")
-            return {"outcome": options.outcome, "answer": given}
-        case "approval":
-            decision = options.decision
-            if decision is None:
-                raise UsageError(f"the call waits for approval: tuvl approve {options.run}, or with --deny")
-            return {"approved": decision.approved, "note": decision.note}
-        case "question":
-            if options.answer is None:
-                raise UsageError(f"the run waits for an answer: tuvl resume {options.run} --answer FILE")
-            given = _mapping(options.answer)
-            refuse_answer(asked, given, who, also_requested_by)
-            return {"answer": given}
-        case _:
-            raise UsageError(f"run {options.run!r} waits for nothing that can be answered")
 
 
 def _waiting(run_id: str, root: Path, settings: Settings) -> JsonObject:
@@ -266,13 +225,3 @@ def _waiting(run_id: str, root: Path, settings: Settings) -> JsonObject:
             "it waits for"
         )
     return found
-
-
-def _mapping(source: str) -> JsonObject:
-    data = load_data(read_bytes(Path(source), option="--answer"), name=source)
-    if not isinstance(data, dict):
-        raise UsageError(f"the answer in {source} is no mapping of names to values")
-    reserved = sorted(key for key in data if key.startswith("_"))
-    if reserved:
-        raise UsageError(f"the answer in {source} has the key {reserved[0]!r}, and those with a '_' are the engine's")
-    return data

@@ -1,5 +1,6 @@
 """`tuvl resume`, `tuvl approve` and `tuvl runs cancel` for runs on the database of a host."""
 
+from tuvl.cli.answering import Said, value_for
 from tuvl.cli.hosted import OPERATOR, hosted, performed_here, waiting_run
 from tuvl.cli.live import View
 from tuvl.control import RunControl
@@ -9,20 +10,9 @@ from tuvl.events.sink import Sink
 from tuvl.hosting.host import Host
 from tuvl.hosting.requests import AnswerRequest, NoSuchRun, WaitingRun
 from tuvl.hosting.started import Started
-from tuvl.principal import Principal
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import Settings
 from tuvl.values import JsonObject
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What a person says to a run; a value for each kind of wait that it could be for."""
-
-    by: Principal
-    to_question: JsonObject | None = None
-    to_approval: JsonObject | None = None
-    to_unknown_outcome: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +40,8 @@ async def go_on_hosted(
     """Go on with a run, here or wherever it goes on; returns its document."""
     async with hosted(project, settings, control=control, sinks=sinks) as host:
         state = await host.state(asked.run)
+        if asked.said is not None:
+            await _fitting(host, asked.run, asked.said)  # before anything becomes of the run
         if asked.on_new_definition and state != "ended" and not await host.renew(asked.run, OPERATOR):
             view.say("the files are those that the run goes on with already", mark="now")
         if asked.said is not None:
@@ -69,23 +61,14 @@ async def go_on_hosted(
 
 
 async def _answer(host: Host, run_id: str, said: Said) -> None:
+    waiting, value = await _fitting(host, run_id, said)
+    await host.answer(run_id, AnswerRequest(digest=waiting.digest, value=value, by=said.by))
+
+
+async def _fitting(host: Host, run_id: str, said: Said) -> tuple[WaitingRun, JsonObject]:
+    """Return what the run waits for, and the answer to it; raises `UsageError` for one to something else."""
     waiting = await waiting_run(host, run_id)
-    await host.answer(run_id, AnswerRequest(digest=waiting.digest, value=_value(waiting, said), by=said.by))
-
-
-def _value(waiting: WaitingRun, said: Said) -> JsonObject:
-    run = waiting.run_id
-    match waiting.kind:
-        case "question":
-            value, needs = said.to_question, f"the run waits for an answer: tuvl resume {run} --answer FILE"
-        case "approval":
-            value, needs = said.to_approval, f"the call waits for approval: tuvl approve {run}, or with --deny"
-        case "outcome_unknown":
-            needs = f"say what became of the step: tuvl resume {run} --outcome done, retry or failed"
-            value = said.to_unknown_outcome
-    if value is None:
-        raise UsageError(needs)
-    return value
+    return waiting, value_for(said, waiting.kind, run_id)
 
 
 async def kept_hosted(

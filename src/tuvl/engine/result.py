@@ -112,8 +112,8 @@ class RunResult:
     """Turns, calls and results of agents; `None` when nobody asked and no agent ended abnormally."""
     warnings: tuple[str, ...] = ()
     """For the person who ran it; not in the document."""
-    recording_lost: bool = False
-    """Whether a recording was asked for and could not be written; a warning says why."""
+    recording_lost: str | None = None
+    """Why a recording that was asked for could not be written, if so; it is one of the warnings, too."""
 
     @classmethod
     def unperformed(
