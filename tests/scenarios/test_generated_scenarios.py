@@ -11,7 +11,7 @@ from tests.cli.cli_support import write
 from tuvl.check.runner import check_paths
 from tuvl.project.index import ProjectIndex
 from tuvl.scenarios.coverage import coverage_of
-from tuvl.scenarios.generate import generate
+from tuvl.scenarios.generate import generate, scenario_name
 from tuvl.scenarios.run import run_scenarios
 from tuvl.scenarios.scenario import find_scenarios
 
@@ -60,3 +60,22 @@ def test_generated_scenarios_pass_and_take_their_exit(workflow: dict[str, object
         (coverage,) = coverage_of(fresh, after.workflows, outcomes)
         left = {(route.step, route.signal) for route in coverage.uncovered_exits}
         assert left <= {(each.exit.step, each.exit.signal) for each in written if each.file is None}
+
+
+def test_scenario_of_a_workflow_with_a_long_name_is_written_under_a_name_that_a_file_takes(tmp_path: Path) -> None:
+    agent = {"model": "x/y", "prompt": "Decide.", "outcome": {"enum": ["yes", "no"], "write": "answer"}}
+    routes = dict.fromkeys(AGENT_EXITS, "END")
+    step = {"id": "decide", "kind": "Agent", "mode": "completion", "agent": agent, "routes": routes}
+    long = "a" * 250
+    workflow = {"kind": "Workflow", "metadata": {"name": long}, "spec": {"steps": [step]}}
+    config = "kind: ProjectConfig\nmetadata: { name: p }\nspec: {}\n"
+    write(tmp_path, {"tuvl.yaml": config, "workflows/w.yaml": json.dumps(workflow)})
+    project = ProjectIndex(tmp_path)
+    found = find_scenarios(project, [])
+    written = generate(project, found, coverage_of(project, found.workflows, []), environ={})
+    files = [each.file for each in written]
+    assert len(set(files)) == len(routes)
+    again = [scenario_name(long, each.exit) for each in written]
+    assert [Path(str(file)).stem for file in files] == again
+    assert max(map(len, again)) <= 120
+    assert scenario_name("short", written[0].exit) == f"short-decide-{written[0].exit.signal}"

@@ -1,5 +1,7 @@
 """A bundle has what its workflows need, and nothing else; least of all a secret."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,16 @@ def test_what_no_bundle_takes_is_refused_by_name(tmp_path: Path, include: str, w
     write(tmp_path, {"beside.txt": "x"})
     with pytest.raises(UsageError, match=why):
         collect(ProjectIndex(desk), [include])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other file systems take no such names")
+@pytest.mark.parametrize("folder", ["workflows", "nodes", "data"])
+def test_file_whose_name_is_no_utf_8_is_refused_by_an_escaped_name(tmp_path: Path, folder: str) -> None:
+    desk = write(price_desk(tmp_path), {"data/prices.json": "{}"})
+    path = sorted((desk / folder).iterdir())[0]
+    path.rename(os.fsdecode(os.fsencode(path.parent) + b"/na\xffme" + os.fsencode(path.suffix)))
+    with pytest.raises(UsageError, match=r"the name of '.*na\\xffme\.\w+' is no UTF-8, and a bundle's manifest is"):
+        collect(ProjectIndex(desk), ["data"])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ proves the routing and nothing else; a person then takes away the stubs of the s
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ from tuvl.values import JsonObject
 _FAILURES = RESERVED_EXITS | {"timeout", "parse_error"}
 _NOWHERE = ""
 """Target of a failure that nothing routes."""
+
+_LONGEST_NAME = 120
+"""Characters of a generated name: file systems take 255 bytes, with encryption 143, the suffix included."""
+_DIGITS = 12
 
 FOLDER = "tests"
 """Where the scenarios of a project live, below its root."""
@@ -62,7 +67,7 @@ def _generate(project: ProjectIndex, found: Found, workflow: str, exit: Route, e
     given = _input(project, found, workflow)
     if given is None:
         return refused("no input could be made up for `spec.input`; write one scenario by hand, its input serves then")
-    name = re.sub(r"[^A-Za-z0-9_-]", "-", f"{workflow}-{exit.step}-{exit.signal}")
+    name = scenario_name(workflow, exit)
     path = _folder(project, found, workflow) / f"{name}.yaml"
     shown = project.relative(path)
     if path.exists():
@@ -81,6 +86,19 @@ def _generate(project: ProjectIndex, found: Found, workflow: str, exit: Route, e
     except OSError as error:
         raise OutputError(f"cannot write {shown!r}: {(error.strerror or 'failed').lower()}") from None
     return Written(workflow=workflow, exit=exit, file=shown)
+
+
+def scenario_name(workflow: str, exit: Route) -> str:
+    """Return what the scenario of an exit and its file are called: the same each time, and no longer than a name is.
+
+    One that would be too long for a file ends in a digest of the whole of it.
+    """
+    whole = f"{workflow}-{exit.step}-{exit.signal}"
+    name = re.sub(r"[^A-Za-z0-9_-]", "-", whole)
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digest = sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return f"{name[: _LONGEST_NAME - _DIGITS - 1]}-{digest}"
 
 
 def _entry(project: ProjectIndex, workflow: str) -> str | None:

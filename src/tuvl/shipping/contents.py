@@ -15,7 +15,7 @@ from tuvl.errors import UsageError
 from tuvl.locking.lock import LOCK_NAME
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import absolute
-from tuvl.project.loading import LoadedFile, read_file
+from tuvl.project.loading import LoadedFile, display_name, read_file
 from tuvl.project.node_files import code_files
 from tuvl.project.pyproject import FILE as PYPROJECT
 from tuvl.project.scripts import script_of
@@ -138,15 +138,25 @@ def path_in_bundle(path: Path, root: Path) -> str:
     """Return the path of a project's file in a bundle.
 
     Raises `UsageError` for a file outside of the root, one that a link leads out of it, one behind a folder or a name
-    that begins with a dot, and one that is named as keys are.
+    that begins with a dot, one that is named as keys are, and one whose name is no UTF-8.
     """
     inside = _relative(absolute(path), root)
+    _refuse_unwritable(path, inside)
     _refuse_outside(str(path), inside, "lies")
     _refuse_private(str(path), inside)
     real = _relative(Path(os.path.realpath(path)), Path(os.path.realpath(root)))
     _refuse_outside(str(path), real, "leads")
     _refuse_private(str(path), real)
     return inside
+
+
+def _refuse_unwritable(path: Path, name: str) -> None:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"the name of '{display_name(path)}' is no UTF-8, and a bundle's manifest is; give the file another name"
+        ) from None
 
 
 def _refuse_outside(shown: str, name: str, how: str) -> None:
