@@ -265,7 +265,7 @@ def test_closed_stream_changes_no_exit_code_and_leaves_no_traceback(
         "explain TV203",
         "graph greet",
         "schema Workflow",
-        "runs list",
+        "runs list --format json",
     ],
 )
 def test_stdout_that_is_full_is_one_line_on_stderr_and_exit_1(here: Path, words: str) -> None:

@@ -167,6 +167,12 @@ def test_other_machines_are_not_let_in_without_a_token_to_ask_for(tmp_path, caps
     assert main(words) == 2, "a token that opens nothing is none"
 
 
+def test_where_there_is_no_token_the_list_is_empty_and_stderr_says_so(tmp_path, capsys):
+    shop(tmp_path)
+    assert main(["token", "list", "--project", str(tmp_path)]) == 0
+    assert capsys.readouterr() == ("", "tuvl token: there are none; `tuvl token create` makes one\n")
+
+
 def test_a_token_is_shown_once_listed_without_itself_and_revoked_once(tmp_path, capsys):
     shop(tmp_path)
     made = token_of(tmp_path, capsys, "--label", "for CI", "--tenant", "acme", "--group", "clerks")

@@ -366,8 +366,37 @@ def test_a_project_without_runs_has_an_empty_list_and_gets_no_store(tmp_path: Pa
     (tmp_path / "tuvl.yaml").write_text("kind: ProjectConfig\n")
     with inside(tmp_path, monkeypatch) as cli:
         assert json.loads(cli.invoke(app, ["runs", "list", "--format", "json"]).stdout) == []
-        assert "no runs on record" in cli.invoke(app, ["runs", "list"]).stdout
+        listed = cli.invoke(app, ["runs", "list"])
+        assert listed.stdout == ""
+        assert listed.stderr.startswith("tuvl: no runs on record; on record are durable runs, ")
     assert not (tmp_path / ".tuvl").exists()
+
+
+async def test_a_list_of_nothing_says_what_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await kept(tmp_path, Database("sqlite", ""), audit=True).run()
+    monkeypatch.chdir(tmp_path)
+
+    def listed(*words: str) -> str:
+        done = CliRunner().invoke(app, ["runs", "list", *words])
+        assert (done.exit_code, done.stdout) == (0, "")
+        return done.stderr
+
+    def ask() -> list[str]:
+        return [
+            listed("--workflow", "nope"),
+            listed("--workflow", "flow", "--status", "aborted"),
+            listed("--by", "nobody", "--conversation", "c"),
+            listed("--waiting", "--workflow", "flow"),
+            listed("--live", "--workflow", "flow"),
+        ]
+
+    assert await asyncio.to_thread(ask) == [
+        "tuvl: no run on record matches --workflow nope\n",
+        "tuvl: no run on record matches --workflow flow --status aborted\n",
+        "tuvl: no run on record matches --by nobody --conversation c\n",
+        "tuvl: no run waits for anybody\n",
+        "tuvl: no run goes on that is on record\n",
+    ]
 
 
 async def test_a_trace_of_nothing_says_what_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,7 +405,9 @@ async def test_a_trace_of_nothing_says_what_it_was_asked_for(tmp_path: Path, mon
     silent = (await kept(tmp_path / "silent", Database("sqlite", ""), conversation=conversation("c")).run()).run_id
 
     def traced(*words: str) -> str:
-        return CliRunner().invoke(app, ["runs", "trace", *words]).stdout
+        done = CliRunner().invoke(app, ["runs", "trace", *words])
+        assert done.stdout == ""
+        return done.stderr.removeprefix("tuvl: ")
 
     def ask() -> list[str]:
         with chdir(tmp_path):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_support import command, environment, tuvl, write
+from tuvl.__main__ import main
 
 pytestmark = pytest.mark.timeout(400)
 """Each test starts several processes, one after the other."""
@@ -95,6 +96,25 @@ def live(folder: Path, *words: str) -> list[dict]:
     done = tuvl("runs", "list", "--live", "--format", "json", *words, cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--live", "--status", "failed"],
+        ["--live", "--waiting"],
+        ["--waiting", "--status", "failed"],
+        ["--live", "--conversation", "c"],
+    ],
+)
+def test_a_list_refuses_filters_that_it_does_not_follow(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(write(tmp_path, PROJECT))
+    assert main(["runs", "list", *words]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "exclude each other" in err
 
 
 @pytest.fixture

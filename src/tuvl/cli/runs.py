@@ -1,6 +1,7 @@
 """`tuvl runs list|show|trace`: reads the store of runs."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from typing import TypeVar
 
 from tuvl.cli.inputs import read_principal
 from tuvl.cli.output import json_document
-from tuvl.cli.runs_text import list_text, nothing_found_text, show_text, trace_text
+from tuvl.cli.runs_text import NO_RUNS, filters_text, list_text, nothing_found_text, show_text, trace_text
 from tuvl.cli.streams import write_stdout
 from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
@@ -48,7 +49,13 @@ class RunsCommand:
         if self._access.is_there:
             found = self._ask(lambda: self._access.store.listed(asked, self._reader))
             runs = [self._with_process(run) for run in found]
-        return self._print(list(runs), list_text(runs))
+        return self._print_list(runs, list_text(runs), lambda: self._no_runs(asked))
+
+    def _no_runs(self, asked: RunFilter) -> str:
+        others = self._access.is_there and self._ask(
+            lambda: self._access.store.listed(RunFilter(limit=1), self._reader)
+        )
+        return f"no run on record matches {filters_text(asked)}" if others else NO_RUNS
 
     def show(self, run_id: str) -> int:
         """Print one run."""
@@ -61,9 +68,11 @@ class RunsCommand:
         """Print the audited calls of one run."""
         self._run(run_id)
         entries = self._trace(run_id, asked)
-        if entries or asked == TraceFilter():
-            return self._print(list(entries), trace_text(entries))
-        return self._print([], nothing_found_text(asked, self._trace(run_id, TraceFilter())))
+
+        def nothing() -> str:
+            return nothing_found_text(asked, [] if asked == TraceFilter() else self._trace(run_id, TraceFilter()))
+
+        return self._print_list(entries, trace_text(entries), nothing)
 
     def _trace(self, run_id: str, asked: TraceFilter) -> Rows:
         return self._ask(lambda: self._access.store.trace(run_id, asked))
@@ -142,6 +151,12 @@ class RunsCommand:
                 await self._access.aclose()
 
         return asyncio.run(ask())
+
+    def _print_list(self, rows: Rows, text: str, nothing: Callable[[], str]) -> int:
+        """Print a list, and say on stderr why it is empty: the sentence is for people, and no line of the list."""
+        if not rows and not self._as_json:
+            sys.stderr.write(f"tuvl: {printable_lines(nothing())}\n")
+        return self._print(list(rows), text)
 
     def _print(self, data: JsonValue, text: str) -> int:
         return 0 if write_stdout(json_document(data) if self._as_json else printable_lines(text)) else 1

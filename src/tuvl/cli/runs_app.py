@@ -9,8 +9,8 @@ from tuvl.errors import UsageError
 
 runs = typer.Typer(
     help="Look at the runs on record, and control those that go on.",
-    epilog="A run is on record when an agent of it has `audit: true` or keeps a conversation in SQL, and when its "
-    "workflow has a supervisor.",
+    epilog="On record are durable runs, all runs of a server, and those of which an agent has `audit: true` or keeps a "
+    "conversation in SQL, or whose workflow has a supervisor.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -85,9 +85,11 @@ def list_(
         limit=limit,
     )
     as_json = format_ is RunsFormat.JSON
+    if sum((waiting, live, status is not None)) > 1:
+        raise UsageError("--waiting, --live and --status exclude each other")
+    if live and conversation is not None:
+        raise UsageError("--live and --conversation exclude each other: what a run takes part in is known when it ends")
     if waiting:
-        if live or status is not None:
-            raise UsageError("--waiting, --live and --status exclude each other")
         raise typer.Exit(WaitingCommand(project=project, principal=principal, as_json=as_json).list_waiting(asked))
     command = RunControlCommand(project=project, principal=principal, as_json=as_json)
     raise typer.Exit(command.list_live(asked) if live else command.list(asked))
@@ -100,7 +102,10 @@ def show(
     principal: Reader = None,
     project: Project = None,
 ) -> None:
-    """Show one run: how it ended, its steps, its output, what it and its conversations used."""
+    """Show one run: how it ended, its steps, its output, what it and its conversations used.
+
+    Of a run that waits for somebody it says all that is asked, of whom and until when, and the command that answers it.
+    """
     from tuvl.cli.runs import RunsCommand
 
     command = RunsCommand(project=project, principal=principal, as_json=format_ is RunsFormat.JSON)

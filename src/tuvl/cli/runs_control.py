@@ -5,7 +5,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 
 from tuvl.cli.runs import Answer, RunsCommand
-from tuvl.cli.runs_text import columns
+from tuvl.cli.runs_text import columns, filters_text
 from tuvl.cli.wording import seconds
 from tuvl.control import ControlAction
 from tuvl.data.control_rows import Settled
@@ -38,12 +38,14 @@ class RunControlCommand(RunsCommand):
         async def question(registry: RunRegistry) -> list[RunInfo]:
             return await registry.live(self._reader)
 
+        live = self._asked(question)
         found = [
             info
-            for info in self._asked(question)
+            for info in live
             if asked.workflow in (None, info.workflow) and asked.principal in (None, info.principal)
         ][: asked.limit]
-        return self._print([_data(info) for info in found], _list_text(found))
+        nothing = f"no run that goes on matches {filters_text(asked)}" if live else "no run goes on that is on record"
+        return self._print_list([_data(info) for info in found], _list_text(found), lambda: nothing)
 
     def direct(
         self, run_id: str, kind: ControlAction, message: str = "", *, by: str | None = None, wait_s: float | None = None
@@ -145,8 +147,6 @@ def _data(info: RunInfo) -> JsonObject:
 
 
 def _list_text(found: Sequence[RunInfo]) -> str:
-    if not found:
-        return "no run goes on that is on record\n"
     return columns(
         (
             info.run_id,

@@ -1,18 +1,34 @@
 """Runs on record as people read them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 
 from tuvl.analysis.steps import items, mapping
+from tuvl.cli.asked import asked_by, asked_lines
 from tuvl.cli.wording import cost, count, seconds
-from tuvl.data.run_rows import TraceFilter
+from tuvl.data.run_rows import RunFilter, TraceFilter
 from tuvl.suggest import did_you_mean
 from tuvl.values import JsonObject, JsonValue, dump_json, shorten
+
+NO_RUNS = (
+    "no runs on record; on record are durable runs, all runs of a server, and those with a supervisor, an agent that "
+    "has `audit: true`, or a conversation in SQL"
+)
+
+
+def filters_text(asked: RunFilter) -> str:
+    """Write the options that a list was asked for with."""
+    given = {
+        "--workflow": asked.workflow,
+        "--status": asked.status,
+        "--by": asked.principal,
+        "--conversation": asked.conversation,
+    }
+    return " ".join(f"{option} {value}" for option, value in given.items() if value is not None)
 
 
 def list_text(runs: Sequence[JsonObject]) -> str:
     """Write a line for each run, columns aligned."""
-    if not runs:
-        return "no runs on record; a run is kept when an agent of it has `audit: true` or a conversation\n"
     return columns(
         (
             str(run["run_id"]),
@@ -30,6 +46,8 @@ def list_text(runs: Sequence[JsonObject]) -> str:
 def columns(rows: Iterable[Sequence[str]]) -> str:
     """Write a line for each row, aligned."""
     lines = list(rows)
+    if not lines:
+        return ""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in lines
@@ -37,28 +55,26 @@ def columns(rows: Iterable[Sequence[str]]) -> str:
 
 
 def show_text(run: JsonObject, *, can_go_on: bool) -> str:
-    """Write one run: how it went, its steps, its output, its conversations; and how it goes on, where it can."""
+    """Write one run: how it went, its steps, its output, its conversations; what it waits for, and how it goes on."""
     return "\n".join(_show(run, can_go_on=can_go_on)) + "\n"
 
 
 def trace_text(entries: Sequence[JsonObject]) -> str:
     """Write the calls of a run in order, shortened to a line or two each."""
-    if not entries:
-        return "nothing audited; set `audit: true` on the agents whose calls should be kept\n"
     return "".join(f"{line}\n" for entry in entries for line in _entry(entry))
 
 
 def nothing_found_text(asked: TraceFilter, entries: Sequence[JsonObject]) -> str:
     """Say why a question has no answer, in a run of which these calls are on record."""
     if not entries:
-        return trace_text(())
+        return "nothing audited; set `audit: true` on the agents whose calls should be kept"
     steps = dict.fromkeys(str(entry["step_id"]) for entry in entries)
     tools = dict.fromkeys(str(entry["tool"]) for entry in entries if entry["type"] == "tool_call")
     for option, name, known in (("--step", asked.step, steps), ("--tool", asked.tool, tools)):
         if name is not None and name not in known:
             hint = did_you_mean(name, known) or (f"there are {', '.join(known)}" if known else "there is none at all")
-            return f"nothing audited under {option} {name}; {hint}\n"
-    return f"nothing audited of tool {asked.tool} under --step {asked.step}\n"
+            return f"nothing audited under {option} {name}; {hint}"
+    return f"nothing audited of tool {asked.tool} under --step {asked.step}"
 
 
 def _show(run: JsonObject, *, can_go_on: bool) -> Iterator[str]:
@@ -73,7 +89,8 @@ def _show(run: JsonObject, *, can_go_on: bool) -> Iterator[str]:
     yield f"started     {_when(run['started_at'])}, took {_took(run['duration_ms'])}"
     yield f"used        {_used(run['usage'])}"
     error = mapping(run["error"])
-    if error:
+    wait = asked_by(str(run["run_id"]), error) if run["status"] == "suspended" else None
+    if error and wait is None:
         place = f"step {error.get('step')!r}: " if error.get("step") else ""
         yield f"error       {place}{error.get('message')} ({error.get('type')})"
     result = mapping(run["result"])
@@ -85,6 +102,9 @@ def _show(run: JsonObject, *, can_go_on: bool) -> Iterator[str]:
     for conversation in map(mapping, items(run["conversations"])):
         told = count(_whole(conversation.get("messages")), "message")
         yield f"conversation {conversation.get('id')} · {told} · {_used(conversation.get('usage'))}"
+    if wait is not None:
+        requester = str(wait.asked.get("requested_by") or run["principal"])
+        yield from asked_lines(wait, since=_when(run["finished_at"]), requester=requester, now=datetime.now(UTC))
 
 
 def _entry(entry: JsonObject) -> Iterator[str]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from tuvl.analysis.steps import mapping
+from tuvl.cli.asked import whom
 from tuvl.cli.runs import RunsCommand
-from tuvl.cli.runs_text import columns
+from tuvl.cli.runs_text import columns, filters_text
 from tuvl.data.run_rows import RunFilter
 from tuvl.values import JsonObject, JsonValue, shorten
 
@@ -21,7 +22,12 @@ class WaitingCommand(RunsCommand):
             suspended = replace(asked, status="suspended")
             found = [_waiting(run) for run in self._ask(lambda: self._access.store.listed(suspended, self._reader))]
         found.sort(key=lambda waiting: str(waiting["since"]))
-        return self._print(list(found), _text(found))
+        return self._print_list(found, _text(found), lambda: self._nothing_waits(asked))
+
+    def _nothing_waits(self, asked: RunFilter) -> str:
+        suspended = RunFilter(status="suspended", limit=1)
+        others = self._access.is_there and self._ask(lambda: self._access.store.listed(suspended, self._reader))
+        return f"no run that waits matches {filters_text(asked)}" if others else "no run waits for anybody"
 
 
 def _waiting(run: JsonObject) -> JsonObject:
@@ -50,25 +56,17 @@ def _moment(seconds: float) -> str:
 
 
 def _text(found: Sequence[JsonObject]) -> str:
-    if not found:
-        return "no run waits for anybody\n"
     return columns(
         (
             str(one["run_id"]),
             str(one["kind"]),
-            _whom(one),
+            whom(one["assignee"], one["group"]),
             f"since {_minute(one['since'])}",
             f"until {_minute(one['deadline'])}" if one["deadline"] else "-",
             shorten(str(one["message"])),
         )
         for one in found
     )
-
-
-def _whom(one: JsonObject) -> str:
-    if one["assignee"]:
-        return str(one["assignee"])
-    return f"group {one['group']}" if one["group"] else "anybody"
 
 
 def _minute(moment: JsonValue) -> str:

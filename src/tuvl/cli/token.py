@@ -84,6 +84,8 @@ class TokenCommand:
         if self._as_json:
             shown: list[JsonValue] = [_shown(row, now) for row in rows]
             return _printed(json_document(shown))
+        if not rows:
+            sys.stderr.write("tuvl token: there are none; `tuvl token create` makes one\n")
         return _printed(printable_lines(_text(rows, now)))
 
     def revoke(self, id: str) -> int:
@@ -169,8 +171,6 @@ def _state(row: TokenRow, now: datetime) -> str:
 
 
 def _text(rows: Sequence[TokenRow], now: datetime) -> str:
-    if not rows:
-        return "no tokens; `tuvl token create` makes one\n"
     lines = []
     for row in rows:
         who = row.principal.id if row.principal.tenant is None else f"{row.principal.tenant}/{row.principal.id}"
@@ -178,7 +178,7 @@ def _text(rows: Sequence[TokenRow], now: datetime) -> str:
         used = "never used" if row.used_at is None else f"last used {row.used_at:%Y-%m-%d %H:%M}Z"
         scopes = " ".join(sorted(row.principal.scopes)) or "no scopes"
         lines.append(f"{row.id}  {_state(row, now)}  {printable(row.label)}  {printable(who)}  {scopes}{until}, {used}")
-    return "\n".join(lines) + "\n"
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _printed(text: str) -> int:
