@@ -140,10 +140,10 @@ def test_workflow_without_agents_uses_nothing(project: Path, capfd: pytest.Captu
     assert "the whole run  proved              0           0" in capfd.readouterr().out
 
 
-@pytest.mark.parametrize("word", ["none", "0", "-1", "nan", "inf", "1_0"])
+@pytest.mark.parametrize("word", ["none", "0", "-1", "nan", "inf", "1_0", "1.5"])
 def test_gate_that_is_no_number_is_misuse(project: Path, word: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["bounds", "triage", "--max-tokens", word]) == 2
-    assert f"--max-tokens takes a number above 0, not '{word}'" in capfd.readouterr().err
+    assert f"--max-tokens takes a whole number above 0, not '{word}'" in capfd.readouterr().err
 
 
 def test_broken_file_is_told(project: Path, capfd: pytest.CaptureFixture[str]) -> None:

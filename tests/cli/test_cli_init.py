@@ -2,6 +2,7 @@
 
 import ast
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,15 @@ def test_next_steps_are_the_commands_that_work(
     assert "  cd here/there\n" in err
     assert f"  tuvl run {template.workflow} --input {template.input}\n" in err
     assert all(f"  {name}\n" in err for name in template_files(template))
+
+
+def test_next_steps_can_be_pasted_whatever_the_folder_is_called(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "my dir; it's"]) == 0
+    (line,) = (line for line in capfd.readouterr().err.splitlines() if line.strip().startswith("cd "))
+    assert shlex.split(line) == ["cd", "my dir; it's"]
 
 
 def test_existing_files_are_named_and_nothing_is_written(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

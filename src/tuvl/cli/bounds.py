@@ -13,6 +13,7 @@ from tuvl.cli.bounds_document import bounds_document, failed_gates, gates_of
 from tuvl.cli.bounds_text import bounds_markdown, bounds_text, gate_line
 from tuvl.cli.flags import limit_of
 from tuvl.cli.output import check_destination, deliver, json_document
+from tuvl.cli.pasted import command
 from tuvl.cli.workflow_file import locate
 from tuvl.dataclass import dataclass
 from tuvl.settings import load_settings
@@ -39,14 +40,15 @@ def bounds(options: BoundsOptions) -> int:
     """Print the worst case; returns 1 when a gate is not shown to hold. Raises `UsageError`."""
     limits = {
         "max_cost_usd": limit_of("--max-cost-usd", options.max_cost_usd),
-        "max_tokens": limit_of("--max-tokens", options.max_tokens),
+        "max_tokens": limit_of("--max-tokens", options.max_tokens, whole=True),
         "max_seconds": limit_of("--max-seconds", options.max_seconds),
     }
     check_destination(options.output)
     located = locate(options.workflow, project=options.project)
     if located.document is None:
         sys.stderr.write(
-            f"tuvl: {str(located.file)!r} cannot be read as YAML; `tuvl validate {located.file}` says why\n"
+            f"tuvl: {str(located.file)!r} cannot be read as YAML; "
+            f"`{command('tuvl', 'validate', located.file)}` says why\n"
         )
         return FAILED
     workflow, project = WorkflowView(mapping(located.document.data)), located.project

@@ -16,6 +16,7 @@ from tuvl.cli.diff_sides import Opened, open_sides
 from tuvl.cli.diff_text import diff_text
 from tuvl.cli.diff_unread import Unread, unread_files, unread_text
 from tuvl.cli.output import check_destination, deliver, json_document
+from tuvl.cli.pasted import command
 from tuvl.dataclass import dataclass
 from tuvl.settings import environment
 from tuvl.spec.schema_files import PROSE
@@ -103,7 +104,7 @@ def _errors(doc: Doc) -> Iterator[tuple[str, str]]:
         errors += len(shape_problems(document.data, kind=kind, project_default_model=True))
     if errors:
         count = "1 error" if errors == 1 else f"{errors} errors"
-        hint = f"; `tuvl validate {doc.file}` says more" if doc.side.prefix is None else ""
+        hint = f"; `{command('tuvl', 'validate', doc.file)}` says more" if doc.side.prefix is None else ""
         yield doc.file, f"{doc.file} has {count}, and was compared as far as it can be read{hint}"
 
 

@@ -103,11 +103,14 @@ def _value(flags: Flags, name: str, inline: str | None, rest: list[str]) -> str:
     return rest.pop(0)
 
 
-def limit_of(option: str, word: str | None) -> float | None:
-    """Read the value of an option that sets a limit; raises `UsageError` for anything but a number above 0."""
+def limit_of(option: str, word: str | None, *, whole: bool = False) -> float | None:
+    """Read the value of an option that sets a limit; raises `UsageError` for anything but a number above 0.
+
+    `whole` says that it counts things, of which there is no half.
+    """
     if word is None:
         return None
     value = positive(word)
-    if value is None:
-        raise UsageError(f"{option} takes a number above 0, not {word!r}")
+    if value is None or (whole and not value.is_integer()):
+        raise UsageError(f"{option} takes a {'whole ' if whole else ''}number above 0, not {word!r}")
     return value

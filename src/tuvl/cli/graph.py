@@ -8,6 +8,7 @@ from tuvl.check.runner import report_on
 from tuvl.cli.dot import dot
 from tuvl.cli.mermaid import mermaid
 from tuvl.cli.output import check_destination, deliver
+from tuvl.cli.pasted import command
 from tuvl.cli.workflow_file import locate
 from tuvl.dataclass import dataclass
 from tuvl.drawing.notes import notes_of
@@ -37,7 +38,8 @@ def graph(options: GraphOptions) -> int:
     located = locate(options.workflow, project=options.project)
     if located.document is None:
         sys.stderr.write(
-            f"tuvl: {str(located.file)!r} cannot be read as YAML; `tuvl validate {located.file}` says why\n"
+            f"tuvl: {str(located.file)!r} cannot be read as YAML; "
+            f"`{command('tuvl', 'validate', located.file)}` says why\n"
         )
         return 1
     settings = load_settings()

@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+from tuvl.cli.pasted import command
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.files import real_target
@@ -101,7 +102,7 @@ def _next_steps(folder: Path, template: Template, names: tuple[str, ...]) -> str
     lines += [f"  {name}" for name in names]
     lines += ["", "Next:", ""]
     if not here:
-        lines.append(f"  cd {folder}")
+        lines.append(f"  {command('cd', folder)}")
     lines += [
         "  tuvl validate",
         "  tuvl test",

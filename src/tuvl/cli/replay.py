@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tuvl.cli.forking import kept_of
 from tuvl.cli.output import json_document
+from tuvl.cli.pasted import command
 from tuvl.cli.streams import stdout_set_aside, write_stdout
 from tuvl.cli.workflow_file import locate
 from tuvl.errors import UsageError
@@ -27,7 +28,7 @@ def replay_run(run_id: str, *, against: str | None, project: str | None) -> int:
     else:
         located = locate(against, project=project)
         if located.document is None:
-            raise UsageError(f"{against!r} cannot be read; `tuvl validate {against}` says why")
+            raise UsageError(f"{against!r} cannot be read; `{command('tuvl', 'validate', against)}` says why")
         index, document = located.project, located.document
     with stdout_set_aside():
         parted = asyncio.run(rehearse(index, document, started, run_id, rows))

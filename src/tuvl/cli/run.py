@@ -75,8 +75,10 @@ def _run_located(options: RunOptions, located: Located) -> int:
         sys.stderr.write(report_text(report, colour=_colour(), least=Severity.ERROR))
         return FINDINGS
     if report.warnings and options.events == "pretty":
+        from tuvl.cli.pasted import command  # most workflows have none
+
         told, shown = count(report.warnings, "warning"), located.bundle or document.file
-        sys.stderr.write(f"tuvl run: {told}; `tuvl validate {shown}` shows them\n")
+        sys.stderr.write(f"tuvl run: {told}; `{command('tuvl', 'validate', shown)}` shows them\n")
     check_replacements(options.models, document, located.project, said="--model")
     # The engine's imports are the larger part of a short run; a file with errors does not pay for them.
     from tuvl.cli.execution import execute

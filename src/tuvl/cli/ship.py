@@ -8,6 +8,7 @@ from typing import Literal
 
 from tuvl.check.finding import Severity
 from tuvl.cli.output import deliver, json_document
+from tuvl.cli.pasted import command
 from tuvl.cli.render import report_text
 from tuvl.cli.ship_docker import build, engine_answers
 from tuvl.cli.ship_source import revision_of
@@ -169,7 +170,7 @@ def _image(release: Release, folder: Path, *, wanted: bool) -> bool:
     """Build the image, when it is wanted; returns whether what was wanted is done."""
     if not wanted:
         return True
-    by_hand = f"docker build --tag {release.image} {display_name(folder)}"
+    by_hand = command("docker", "build", "--tag", release.image, display_name(folder))
     if not engine_answers():
         _say(f"no Docker engine answers, so no image was built; run `{by_hand}` where one is, or ship with --no-build")
         return False

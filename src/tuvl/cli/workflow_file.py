@@ -38,7 +38,10 @@ def locate(workflow: str, *, project: str | None) -> Located:
         inside = path / "workflows" if (path / "workflows").is_dir() else path
         raise UsageError(f"{workflow!r} is a folder; name a workflow file, e.g. {inside / 'NAME.yaml'}")
     if is_bundle(path):
-        hint = f"`unzip {workflow}`, and name a file below its folder `project`; `run` and `validate` take bundles"
+        from tuvl.cli.pasted import command  # most of what is named is no bundle
+
+        unpacks = command("unzip", workflow)
+        hint = f"`{unpacks}`, and name a file below its folder `project`; `run` and `validate` take bundles"
         raise UsageError(f"{workflow!r} is a bundle, and this command takes files: {hint}")
     if path.exists() or path.suffix.lower() in _YAML or len(path.parts) > 1:
         return _in_file(path, ProjectIndex(_root(project, path)))
