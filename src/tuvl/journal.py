@@ -35,6 +35,8 @@ class Effect:
     """Whether its work is done by itself, and not by parts that are on record: those in it stand beside the work."""
     request: str | None = None
     """Digest of what it asks for, its idempotency key included; `None` where that cannot be told beforehand."""
+    told: Callable[[], JsonObject] | None = None
+    """Gives what a person is told of what it asks for, who has to find out whether it took place."""
     proves: Callable[[], Awaitable[bool]] | None = None
     """Tells whether the work can find out by itself that it took place before; then it may be begun again, too."""
     settle: Callable[["Settlement"], JsonValue] | None = None

@@ -2,18 +2,16 @@
 
 import asyncio
 import getpass
-import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Protocol, TextIO, assert_never
 
+from tuvl.cli.asked import call_lines
 from tuvl.cli.options import ApproveMode
 from tuvl.errors import UsageError
-from tuvl.redaction import redact
 from tuvl.tools.approval import ApprovalDecision, ApprovalRequest, Approvals, StandingAnswer
-from tuvl.values import printable
 
 
 class Asking(Protocol):
@@ -93,16 +91,8 @@ _ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "": False}
 
 
 def question_lines(request: ApprovalRequest) -> list[str]:
-    """Say what is to be approved: agent, tool, the whole of the arguments, and why it is asked.
-
-    What the model wrote is shown without the characters by which text could act on a terminal.
-    """
-    shown = json.dumps(request.arguments, ensure_ascii=False, indent=2)
-    return [
-        printable(f"Step {request.step_id!r} wants to call the tool {request.tool!r} with"),
-        *(f"  {printable(redact(line))}" for line in shown.splitlines()),
-        printable(f"Asked because {request.reason}."),
-    ]
+    """Say what is to be approved: agent, tool, the whole of the arguments, and why it is asked."""
+    return call_lines(request.step_id, request.tool, request.arguments, request.reason)
 
 
 def _user() -> str:

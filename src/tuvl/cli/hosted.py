@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 from uuid import uuid4
 
+from tuvl.cli.asked import say_next
 from tuvl.cli.live import View
 from tuvl.cli.output import deliver, json_document
 from tuvl.cli.running import INTERRUPTED
@@ -159,6 +160,7 @@ def hand_over_document(document: JsonObject, view: View, *, output: str | None, 
     why = reason(document)
     if why is not None:
         view.say(printable(f"on the way, {why}" if good else why), mark="bad")
+    say_next(document, view)
     if interrupted:
         return INTERRUPTED
     return EXIT_CODES[status] or int(not delivered)

@@ -113,10 +113,11 @@ def approve(
 ) -> None:
     """Allow, or refuse, the tool call that a durable run waits with, and go on with the run.
 
-    `tuvl runs show RUN` says which call it is. The answer counts for that call with those arguments, and once: a second
-    one is refused. The result is printed as with `tuvl resume`.
+    `tuvl runs show RUN` says which call it is, and shows its arguments. The answer counts for that call with those
+    arguments, and once: a second one is refused. The result is printed as with `tuvl resume`.
     """
-    from tuvl.cli.resume import Decision, ResumeOptions, resume_run
+    from tuvl.cli.answering import Decision
+    from tuvl.cli.resume import ResumeOptions, resume_run
 
     options = ResumeOptions(
         run=run,

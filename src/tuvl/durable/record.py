@@ -289,10 +289,13 @@ class DurableJournal:
             f"step {effect.step!r} ({effect.kind}) was begun, and the process was lost before it was known whether it "
             "took place"
         )
+        told, asked = JsonObject() if effect.told is None else effect.told(), "request"
         if requested_of(self._state.found[intent]["value"]) != requested_of(now):
             # Who has said `retry` has said it to what was begun.
             message += "; what it would ask for is something else by now, and doing it again would do that"
-        wait = Wait(name=f"{intent}?", kind="outcome_unknown", step=effect.step, message=message)
+            asked = "request_now"
+        about: JsonObject = {asked: told} if told else {}
+        wait = Wait(name=f"{intent}?", kind="outcome_unknown", step=effect.step, message=message, asked=about)
         row = self._state.found.get(wait.name)
         if row is not None:
             return row["value"]

@@ -63,7 +63,7 @@ class RecordedCalls:
             replace(within(services, name), meter=self.bounds.meter),
             making,
             settle=lambda result: _settled(call, tool, result),
-            effect=effect_of(step, f"{self.scope.place}: {tool.ref}", services, values),
+            effect=effect_of(step, f"{self.scope.place}: {tool.ref}", services, values, arguments),
             asked=hashlib.sha256(call.key.encode("utf-8", "surrogatepass")).hexdigest(),
         )
         return _of(cast(JsonObject, kept["observation"])), cast(Writes, kept["writes"])

@@ -23,7 +23,7 @@ from tuvl.plan.model import (
 )
 from tuvl.spec.signals import ERROR
 from tuvl.steps.base import RunServices, StepFailure, StepResult
-from tuvl.steps.requested import request_of
+from tuvl.steps.requested import request_of, told_of
 from tuvl.tools.approval import RecordedApprovals
 from tuvl.values import JsonObject, JsonValue
 
@@ -39,10 +39,17 @@ def is_pure(step: StepPlan) -> bool:
     return isinstance(step.action, _PURE)
 
 
-def effect_of(step: StepPlan, place: str, services: RunServices, values: Mapping[str, JsonValue]) -> Effect | None:
+def effect_of(
+    step: StepPlan,
+    place: str,
+    services: RunServices,
+    values: Mapping[str, JsonValue],
+    arguments: JsonObject | None = None,
+) -> Effect | None:
     """Return what a step does outside of the run; one that leaves its work to others, or only reads, writes nothing.
 
-    `values` are what its templates see. `None` in runs without a record, which have no use for it.
+    `values` are what its templates see, `arguments` those of a model that calls it. `None` in runs without a record,
+    which have no use for it.
     """
     if not services.journal.keeps:
         return None
@@ -52,7 +59,15 @@ def effect_of(step: StepPlan, place: str, services: RunServices, values: Mapping
     if step.effects == "read":
         return Effect(step=place, kind=step.kind, repeatable=False, writes=False, alone=True, request=request)
     proves = _proof(step, services)
-    return Effect(step=place, kind=step.kind, repeatable=step.keyed, proves=proves, alone=True, request=request)
+    return Effect(
+        step=place,
+        kind=step.kind,
+        repeatable=step.keyed,
+        proves=proves,
+        alone=True,
+        request=request,
+        told=lambda: told_of(step, values, arguments),
+    )
 
 
 def _proof(step: StepPlan, services: RunServices) -> Callable[[], Awaitable[bool]] | None:

@@ -24,6 +24,22 @@ def request_of(step: StepPlan, values: Mapping[str, JsonValue]) -> str | None:
     return hashlib.sha256(canonical([step.kind, asked]).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def told_of(step: StepPlan, values: Mapping[str, JsonValue], arguments: JsonObject | None) -> JsonObject:
+    """Return what a person is told of what a step asks for, its credentials left out.
+
+    `arguments` are those of a model that calls it as a tool. Of an operation on records it is told which, and on what;
+    what would be written may hold secure fields, which are masked nowhere before they are written.
+    """
+    try:
+        asked = _asked(step, values) or {}
+    except TuvlError:
+        asked = {}  # the request cannot be made any more, and the question says that it is another one
+    if isinstance(step.action, ModelOpPlan):
+        return {name: asked[name] for name in ("operation", "model", "id") if asked.get(name) is not None}
+    told: JsonObject = {} if arguments is None else {"arguments": arguments}
+    return told | {name: value for name, value in asked.items() if name != "at" and value is not None}
+
+
 def _asked(step: StepPlan, values: Mapping[str, JsonValue]) -> JsonObject | None:
     match step.action:
         case ApiCallPlan() as call:
