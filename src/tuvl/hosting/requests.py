@@ -44,8 +44,8 @@ class WaitingRun:
     message: str
     asked: JsonObject
     """What a person is shown: for a question `title`, `instruction`, `shown` and `fields`, for an approval `tool`,
-    `arguments` and `reason`; for an outcome that is not known `request`, what the step was begun with, or `request_now`,
-    what it would ask for by now."""
+    `arguments` and `reason`; for an outcome that is not known `request`, what the step was begun with, or
+    `request_now`, what it would ask for by now."""
     digest: str
     """Of all that is asked; an answer names it, so that it counts for nothing else."""
     since: datetime
