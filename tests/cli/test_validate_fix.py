@@ -1,8 +1,10 @@
 """`tuvl validate --fix`: mends what is certain, and nothing else."""
 
+import errno
 import json
 import os
 import stat
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,10 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.check.project_files import workflow, write
-from tests.cli.cli_support import tuvl
+from tests.cli.cli_support import command, environment, tuvl
 from tuvl.check.finding import Report
 from tuvl.check.runner import check_paths
 from tuvl.cli.fixing import Fixed, fix
+from tuvl.cli.validate import main
+from tuvl.files import write_whole
 
 MISSPELT = """\
 kind: Workflow   # a comment
@@ -61,12 +65,46 @@ def test_line_endings_and_rights_of_the_file_stay(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_dry_run_shows_the_same_diff_and_writes_nothing(tmp_path: Path) -> None:
+def test_dry_run_shows_the_same_diff_writes_nothing_and_reports_the_files_as_they_are(tmp_path: Path) -> None:
     project(tmp_path)
+    found = tuvl("validate", cwd=tmp_path)
     shown = tuvl("validate", "--fix", "--dry-run", cwd=tmp_path)
     assert (tmp_path / "w.yaml").read_text(encoding="utf-8") == MISSPELT
-    assert shown.stderr == "4 findings can be mended in 1 file\n2 files checked: nothing found\n"
-    assert shown.stdout == tuvl("validate", "--fix", cwd=tmp_path).stdout
+    assert shown.returncode == found.returncode == 1
+    assert shown.stderr == f"4 findings can be mended in 1 file\n{found.stderr}"
+    assert shown.stdout == tuvl("validate", "--fix", cwd=tmp_path).stdout + found.stdout
+
+
+def test_what_could_not_be_written_is_still_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write(project(tmp_path), {"v.yaml": MISSPELT.replace("name: greet", "name: other")})
+
+    def on_a_disk_that_takes_only_one(path: Path, text: str, *, within: Path) -> None:
+        if path.name == "w.yaml":
+            raise OSError(errno.EROFS, "Read-only file system")
+        write_whole(path, text, within=within)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tuvl.cli.fixing.write_whole", on_a_disk_that_takes_only_one)
+    monkeypatch.setattr("tuvl.cli.validate.gc.set_threshold", lambda *thresholds: None)
+    assert main(["--fix", "--format", "json"]) == 2
+    ended = capfd.readouterr()
+    assert "cannot write 'w.yaml' (Read-only file system); it is not mended" in ended.err
+    assert "\n4 findings mended in 1 file\n4 findings can be mended in 1 file\n" in ended.err
+    assert {finding["file"] for finding in json.loads(ended.out)["findings"]} == {"w.yaml"}
+    assert main(["--format", "json"]) == 1
+    assert capfd.readouterr().out == ended.out
+
+
+def test_diff_that_stdout_does_not_take_is_told_as_any_other_output(tmp_path: Path) -> None:
+    project(tmp_path)
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            command("validate", "--fix"), cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, env=environment()
+        )
+    assert ended.returncode == 1
+    assert (tmp_path / "w.yaml").read_text(encoding="utf-8") == MENDED
 
 
 def test_second_run_has_nothing_to_do(tmp_path: Path) -> None:

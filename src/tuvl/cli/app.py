@@ -204,7 +204,13 @@ def validate(
         bool,
         typer.Option("--fix", help="Mend what is certain, show it as a diff, and report what is left."),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --fix: show the diff, and write nothing.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="With --fix: show the diff and write nothing; report the files as they are, and end as without --fix.",
+        ),
+    ] = False,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Check anew what has not changed, and keep no report.")
     ] = False,

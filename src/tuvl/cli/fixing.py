@@ -3,10 +3,11 @@
 import difflib
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tuvl.check.finding import Finding, Report
+from tuvl.cli.wording import count
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
 from tuvl.files import write_whole
@@ -26,12 +27,14 @@ MOST_ROUNDS = 10
 class Fixed:
     """What can be mended."""
 
-    report: Report
-    """What is left to find."""
+    found: Report
+    """What there is to find in the files as they are."""
+    left: Report
+    """What is left to find once all of it is written."""
     files: Mapping[Path, tuple[bytes, bytes]]
     """File → its bytes before and after; only files that change."""
-    count: int
-    """How many findings were mended."""
+    counts: Mapping[Path, int]
+    """The same files → how many findings are mended in each."""
 
 
 def fix(check: Callable[[Mapping[Path, bytes]], Report], path_of: Callable[[str], Path]) -> Fixed:
@@ -41,23 +44,23 @@ def fix(check: Callable[[Mapping[Path, bytes]], Report], path_of: Callable[[str]
     """
     before: dict[Path, bytes] = {}
     now: dict[Path, bytes] = {}
-    count = 0
-    report = check(now)
+    counts: dict[Path, int] = {}
+    found = report = check(now)
     for _ in range(MOST_ROUNDS):
-        made = 0
+        changed = False
         for path, replacements in _by_file(report, path_of).items():
             raw = now[path] if path in now else _read(path)
             mended, number = rewrite(raw, replacements, prose=is_prose(path))
             if mended != raw:
                 before.setdefault(path, raw)
                 now[path] = mended
-                made += number
-        if not made:
+                counts[path] = counts.get(path, 0) + number
+                changed = True
+        if not changed:
             break
-        count += made
         report = check(now)
     files = {path: (before[path], now[path]) for path in sorted(now) if before[path] != now[path]}
-    return Fixed(report=report, files=files, count=count)
+    return Fixed(found=found, left=report, files=files, counts={path: counts[path] for path in files})
 
 
 def _by_file(report: Report, path_of: Callable[[str], Path]) -> Mapping[Path, list[Replacement]]:
@@ -98,9 +101,12 @@ def _lines(raw: bytes) -> list[str]:
     return _LINE.findall(raw.decode("utf-8", "replace"))
 
 
-def write_fixed(fixed: Fixed) -> bool:
-    """Write the files that change, each in one move and with the rights it had; says on stderr which could not be."""
-    written = True
+def write_fixed(fixed: Fixed) -> frozenset[Path]:
+    """Write the files that change, each in one move and with the rights it had; returns which were written.
+
+    Which could not be is said on stderr.
+    """
+    written = set()
     for path, (_, new) in fixed.files.items():
         try:
             mode = path.stat().st_mode
@@ -110,5 +116,18 @@ def write_fixed(fixed: Fixed) -> bool:
             sys.stderr.write(
                 f"tuvl validate: cannot write {printable(display_name(path))!r} ({error.strerror}); it is not mended\n"
             )
-            written = False
-    return written
+        else:
+            written.add(path)
+    return frozenset(written)
+
+
+def counted_text(fixed: Fixed, written: frozenset[Path]) -> str:
+    """Say how many findings were mended in the files that were written, and how many can be in the others."""
+    return "".join(
+        _counted([number for path, number in fixed.counts.items() if (path in written) is done], how)
+        for done, how in ((True, "mended"), (False, "can be mended"))
+    )
+
+
+def _counted(numbers: Sequence[int], how: str) -> str:
+    return f"{count(sum(numbers), 'finding')} {how} in {count(len(numbers), 'file')}\n" if numbers else ""

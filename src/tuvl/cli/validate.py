@@ -105,12 +105,12 @@ def main(argv: Sequence[str]) -> int:
 def validate(options: ValidateOptions) -> int:
     """Check, print the report, and return the exit code; raises `UsageError`."""
     check_destination(options.output)
-    written = True
+    written = shown = True
     if options.fix:
-        report, written = _fix(options)
+        report, written, shown = _fix(options)
     else:
         report = _answer(options)
-    delivered = deliver(_written(report, options), options.output)
+    delivered = deliver(_written(report, options), options.output) and shown
     for message in report.unreadable:
         sys.stderr.write(f"tuvl validate: {message}\n")
     if not options.quiet:
@@ -195,9 +195,13 @@ def _check_bundle(options: ValidateOptions) -> Report:
     return check_bundle(options.paths, check)
 
 
-def _fix(options: ValidateOptions) -> tuple[Report, bool]:
-    """Mend what is certain; returns what is left to find, and whether every file could be written."""
-    from tuvl.cli.fixing import diff_text, fix, write_fixed  # compares texts, which a check does not
+def _fix(options: ValidateOptions) -> tuple[Report, bool, bool]:
+    """Mend what is certain, and show it.
+
+    Returns what there is to find in the files as they are then, whether every file could be written that should be, and
+    whether the diff could be shown.
+    """
+    from tuvl.cli.fixing import counted_text, diff_text, fix, write_fixed  # compares texts, which a check does not
 
     paths: dict[str, Path] = {}
 
@@ -210,17 +214,19 @@ def _fix(options: ValidateOptions) -> tuple[Report, bool]:
         return paths.get(file) or absolute(Path(file))
 
     fixed = fix(partial(_check, options, afterwards=note), path_of)
-    written = options.dry_run or write_fixed(fixed)
-    text = diff_text(fixed)
+    written = frozenset[Path]() if options.dry_run else write_fixed(fixed)
+    text, shown = diff_text(fixed), True
     if options.format == "text" and options.output is None:
-        written = deliver(printable_lines(text) if sys.stdout.isatty() else text, None) and written
+        shown = deliver(printable_lines(text) if sys.stdout.isatty() else text, None)
     else:
         sys.stderr.write(printable_lines(text))
-    if fixed.count and not options.quiet:
-        files = len(fixed.files)
-        how = "mended" if written and not options.dry_run else "can be mended"
-        sys.stderr.write(f"{fixed.count} finding{'s' * (fixed.count > 1)} {how} in {files} file{'s' * (files > 1)}\n")
-    return fixed.report, written
+    if not options.quiet:
+        sys.stderr.write(counted_text(fixed, written))
+    if options.dry_run:
+        return fixed.found, True, shown
+    if written == fixed.files.keys():
+        return fixed.left, True, shown
+    return _check(options), False, shown  # what could not be written has its mistakes still
 
 
 def _processors() -> int:
