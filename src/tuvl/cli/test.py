@@ -18,6 +18,7 @@ from tuvl.scenarios.generate import generate
 from tuvl.scenarios.judging import Judges
 from tuvl.scenarios.run import run_scenarios
 from tuvl.scenarios.scenario import Found, find_scenarios, select
+from tuvl.scenarios.unread import unread_files
 from tuvl.settings import environment, load_settings
 from tuvl.suggest import did_you_mean
 
@@ -50,11 +51,12 @@ def run_tests(options: TestOptions) -> int:
         raise UsageError(f"--min-coverage takes a number from 0 to 100, not {options.min_coverage:g}")
     project = ProjectIndex(_root(options))
     found = select(find_scenarios(project, options.paths), options.select)
-    if not found.scenarios and not options.generate:
+    unread = [] if options.select else unread_files(project, options.paths)
+    if not found.scenarios and not unread and not options.generate:
         raise UsageError(_nothing(options))
     judges = _judges(options, project)
     with stdout_set_aside():
-        outcomes = run_scenarios(project, found.scenarios, environ=environment(), judges=judges)
+        outcomes = [*unread, *run_scenarios(project, found.scenarios, environ=environment(), judges=judges)]
     coverages = coverage_of(project, found.workflows, outcomes)
     wanted = options.coverage or options.min_coverage is not None
     report = TestReport(outcomes=tuple(outcomes), coverages=coverages if wanted else ())

@@ -45,7 +45,8 @@ def report_text(report: TestReport) -> str:
     """Write the report for people: one line a scenario, below it what was expected and what came."""
     lines: list[str] = []
     for outcome in report.outcomes:
-        lines.append(f"{_LABELS[outcome.verdict]}  {outcome.file}:{outcome.line}: {outcome.name} ({outcome.workflow})")
+        of = f" ({outcome.workflow})" if outcome.workflow else ""
+        lines.append(f"{_LABELS[outcome.verdict]}  {outcome.file}:{outcome.line}: {outcome.name}{of}")
         lines += _told_lines(outcome)
     lines += judged_lines(report.outcomes)
     for coverage in report.coverages:

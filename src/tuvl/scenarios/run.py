@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from tuvl.check.finding import Severity
+from tuvl.check.finding import Finding, Severity
 from tuvl.check.runner import check_document
 from tuvl.dataclass import dataclass
 from tuvl.engine.result import RunResult
@@ -129,14 +129,19 @@ def problem_at(
 def _findings(project: ProjectIndex, scenario: Scenario) -> tuple[Problem, ...]:
     """Return the mistakes that `validate` calls errors, those of the workflow included."""
     return tuple(
-        Problem(
-            file=finding.file,
-            line=finding.line,
-            column=finding.column,
-            message=f"{finding.code} {finding.message}" + (f" ({finding.hint})" if finding.hint else ""),
-        )
+        problem_of(finding)
         for finding in check_document(scenario.document, project)
         if finding.severity is Severity.ERROR
+    )
+
+
+def problem_of(finding: Finding) -> Problem:
+    """Make a problem of what `validate` finds."""
+    return Problem(
+        file=finding.file,
+        line=finding.line,
+        column=finding.column,
+        message=f"{finding.code} {finding.message}" + (f" ({finding.hint})" if finding.hint else ""),
     )
 
 

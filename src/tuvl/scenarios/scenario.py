@@ -4,12 +4,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tuvl.analysis.steps import WorkflowView, mapping, text
+from tuvl.check.belonging import is_ours
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
+from tuvl.project.hiding import is_foreign_text
 from tuvl.project.index import ProjectIndex
+from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document
 from tuvl.spec.build import build
 from tuvl.spec.scenario import WorkflowTest, WorkflowTestSpec
+from tuvl.spec.schema_files import KINDS
 
 KIND = "WorkflowTest"
 
@@ -69,10 +73,19 @@ def find_scenarios(project: ProjectIndex, paths: Sequence[Path]) -> Found:
     }
     kept = [each for each in scenarios if each.workflow in named or _is_below(Path(each.document.file), below)]
     for path, full in zip(paths, below, strict=True):
-        if full.is_file() and not _holds_any(full, kept, named, project):
+        if full.is_file() and not (_holds_any(full, kept, named, project) or hides(project.load(full))):
             raise UsageError(f"{str(path)!r} holds no enabled `kind: {KIND}`, and no workflow of this project")
     named |= {each.workflow for each in kept if each.workflow in workflows}
     return Found(scenarios=tuple(kept), workflows=tuple(sorted(named)))
+
+
+def hides(loaded: LoadedFile | None) -> bool:
+    """Tell whether what a file holds cannot be told: it cannot be read, is no YAML, or its kind is misspelt."""
+    if loaded is None:
+        return True
+    if any(problem.code != "TV004" for problem in loaded.problems):
+        return not is_foreign_text(loaded)
+    return any(is_ours(document, named=False) and document.kind not in KINDS for document in loaded.documents)
 
 
 def select(found: Found, names: Sequence[str]) -> Found:

@@ -14,6 +14,7 @@ from tuvl.locking.lock import LOCK_NAME
 from tuvl.project.index import ProjectIndex
 from tuvl.scenarios.run import Outcome, run_scenarios
 from tuvl.scenarios.scenario import find_scenarios
+from tuvl.scenarios.unread import unread_files
 from tuvl.values import JsonObject
 
 SECRET_IN_TEXT = "TV701"
@@ -92,7 +93,8 @@ def _counted(report: Report) -> str:
 
 def test_gate(project: ProjectIndex, *, environ: Mapping[str, str], strict: bool) -> Gate:
     """Run every scenario of the project, offline. Project code is run: stdout must be set aside."""
-    outcomes = tuple(run_scenarios(project, find_scenarios(project, ()).scenarios, environ=environ))
+    scenarios = find_scenarios(project, ()).scenarios
+    outcomes = (*unread_files(project), *run_scenarios(project, scenarios, environ=environ))
     passed = sum(outcome.verdict == "passed" for outcome in outcomes)
     counts: JsonObject = {"scenarios": len(outcomes), "passed": passed, "failed": len(outcomes) - passed}
     if not outcomes:
