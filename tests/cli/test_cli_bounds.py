@@ -148,7 +148,7 @@ def test_gate_that_is_no_number_is_misuse(project: Path, word: str, capfd: pytes
 
 def test_broken_file_is_told(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write(project, {"workflows/triage.yaml": "kind: [Workflow\n"})
-    assert main(["bounds", "workflows/triage.yaml"]) == 1
+    assert main(["bounds", "workflows/triage.yaml"]) == 2
     assert "cannot be read as YAML" in capfd.readouterr().err
 
 

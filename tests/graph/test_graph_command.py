@@ -73,7 +73,7 @@ def test_file_without_one_workflow_is_misuse(
 @pytest.mark.parametrize("form", FORMATS)
 def test_broken_yaml_is_said_and_nothing_is_drawn(form: str, flow: Path, capfd: pytest.CaptureFixture[str]) -> None:
     flow.write_text("kind: Workflow\nspec: [\n", encoding="utf-8")
-    assert main(["graph", str(flow), "--format", form]) == 1
+    assert main(["graph", str(flow), "--format", form]) == 2
     shown = capfd.readouterr()
     assert shown.out == ""
     assert "cannot be read as YAML" in shown.err

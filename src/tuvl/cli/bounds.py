@@ -13,8 +13,7 @@ from tuvl.cli.bounds_document import bounds_document, failed_gates, gates_of
 from tuvl.cli.bounds_text import bounds_markdown, bounds_text, gate_line
 from tuvl.cli.flags import limit_of
 from tuvl.cli.output import check_destination, deliver, json_document
-from tuvl.cli.pasted import command
-from tuvl.cli.workflow_file import locate
+from tuvl.cli.workflow_file import document_of, locate
 from tuvl.dataclass import dataclass
 from tuvl.settings import load_settings
 
@@ -45,14 +44,9 @@ def bounds(options: BoundsOptions) -> int:
     }
     check_destination(options.output)
     located = locate(options.workflow, project=options.project)
-    if located.document is None:
-        sys.stderr.write(
-            f"tuvl: {str(located.file)!r} cannot be read as YAML; "
-            f"`{command('tuvl', 'validate', located.file)}` says why\n"
-        )
-        return FAILED
-    workflow, project = WorkflowView(mapping(located.document.data)), located.project
-    loaded = project.file_of(located.document)
+    source = document_of(located)
+    workflow, project = WorkflowView(mapping(source.data)), located.project
+    loaded = project.file_of(source)
     for finding in twice_defined(loaded, project) if loaded is not None else ():
         sys.stderr.write(f"tuvl: {finding.file}: {finding.message}; {finding.hint}\n")
         return FAILED
@@ -62,7 +56,7 @@ def bounds(options: BoundsOptions) -> int:
     found = envelope(workflow, project, graph=graph, waits=waits)
     gates = gates_of(found, limits)
     document = bounds_document(
-        found, gates, file=located.document.file, assumptions=assumptions(workflow, project, graph, waits=waits)
+        found, gates, file=source.file, assumptions=assumptions(workflow, project, graph, waits=waits)
     )
     match options.format:
         case "text":

@@ -1,6 +1,5 @@
 """`tuvl graph`: draws a workflow."""
 
-import sys
 from typing import Literal, assert_never
 
 from tuvl.analysis.scope import Waits
@@ -8,8 +7,7 @@ from tuvl.check.runner import report_on
 from tuvl.cli.dot import dot
 from tuvl.cli.mermaid import mermaid
 from tuvl.cli.output import check_destination, deliver
-from tuvl.cli.pasted import command
-from tuvl.cli.workflow_file import locate
+from tuvl.cli.workflow_file import document_of, locate
 from tuvl.dataclass import dataclass
 from tuvl.drawing.notes import notes_of
 from tuvl.drawing.page import page
@@ -36,18 +34,13 @@ def graph(options: GraphOptions) -> int:
     """Draw the workflow that a file or a name means; returns the exit code. Raises `UsageError`."""
     check_destination(options.output)
     located = locate(options.workflow, project=options.project)
-    if located.document is None:
-        sys.stderr.write(
-            f"tuvl: {str(located.file)!r} cannot be read as YAML; "
-            f"`{command('tuvl', 'validate', located.file)}` says why\n"
-        )
-        return 1
+    source = document_of(located)
     settings = load_settings()
     sheet = sheet_of(
-        located.document,
+        source,
         located.project,
         waits=Waits(tool_s=settings.agent_tool_timeout_s, judge_s=settings.agent_judge_timeout_s),
-        findings=report_on(located.document, located.project).findings if options.findings else None,
+        findings=report_on(source, located.project).findings if options.findings else None,
     )
     return 0 if deliver(_drawn(sheet, options.format), options.output) else 1
 

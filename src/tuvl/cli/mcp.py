@@ -13,9 +13,8 @@ from tuvl.cli.execution import let_be_controlled
 from tuvl.cli.inputs import read_input, read_principal
 from tuvl.cli.live import Mark
 from tuvl.cli.observing import Observing, observing
-from tuvl.cli.pasted import command
 from tuvl.cli.render import report_text
-from tuvl.cli.workflow_file import locate
+from tuvl.cli.workflow_file import document_of, locate
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, UsageError
 from tuvl.offering.catalogue import CallReport, Catalogue
@@ -55,10 +54,8 @@ def mcp_command(options: McpOptions) -> int:
     if options.input == "-":
         raise UsageError("--input takes a file here: stdin belongs to the client")
     located = locate(options.workflow, project=options.project)
-    if located.document is None:
-        says_why = command("tuvl", "validate", located.file)
-        raise UsageError(f"{str(located.file)!r} cannot be read as a workflow; `{says_why}` says why")
-    documents = [located.document, *_others(options, located.document, located.project)]
+    workflow = document_of(located)
+    documents = [workflow, *_others(options, workflow, located.project)]
     sound = [_passes(document, located.project) for document in documents]
     if not all(sound):
         return FINDINGS

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from tuvl.cli.forking import kept_of
 from tuvl.cli.output import json_document
-from tuvl.cli.pasted import command
 from tuvl.cli.streams import stdout_set_aside, write_stdout
-from tuvl.cli.workflow_file import locate
+from tuvl.cli.workflow_file import document_of, locate
 from tuvl.errors import UsageError
 from tuvl.hosting.performing import rehearse
 from tuvl.hosting.started import defined, last_definition
@@ -27,9 +26,7 @@ def replay_run(run_id: str, *, against: str | None, project: str | None) -> int:
         index, document = found.project, found.document
     else:
         located = locate(against, project=project)
-        if located.document is None:
-            raise UsageError(f"{against!r} cannot be read; `{command('tuvl', 'validate', against)}` says why")
-        index, document = located.project, located.document
+        index, document = located.project, document_of(located)
     with stdout_set_aside():
         parted = asyncio.run(rehearse(index, document, started, run_id, rows))
     told: JsonObject = {

@@ -48,6 +48,16 @@ def locate(workflow: str, *, project: str | None) -> Located:
     return _by_name(workflow, ProjectIndex(_root(project, Path.cwd())))
 
 
+def document_of(located: Located) -> Document:
+    """Return the workflow that was located; raises `UsageError` where its file is too broken to hold one."""
+    if located.document is None:
+        from tuvl.cli.pasted import command  # most files hold one
+
+        says_why = command("tuvl", "validate", located.file)
+        raise UsageError(f"{str(located.file)!r} cannot be read as YAML; `{says_why}` says why")
+    return located.document
+
+
 def _root(project: str | None, beside: Path) -> Path:
     if project is None:
         return find_root(beside)
