@@ -57,7 +57,8 @@ def test_other_yaml_beside_scenarios_is_passed_over(tuvl_test: Command, tmp_path
     project(tmp_path, good=GOOD)
     others = {"tests/prices.yaml": "a: 1\n", "tests/chart.yaml": "apiVersion: v1\nkind: Pod\nspec: {{ broken\n"}
     write(
-        tmp_path, {**others, "deploy.yaml": "x: [", "tests/off.yaml": MISSPELT.replace("Tst", "Test") + "enabled: false\n"}
+        tmp_path,
+        {**others, "deploy.yaml": "x: [", "tests/off.yaml": MISSPELT.replace("Tst", "Test") + "enabled: false\n"},
     )
     assert tuvl_test().err == "1 scenario: 1 passed\n"
 
