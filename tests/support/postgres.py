@@ -51,7 +51,11 @@ class Server:
     def start(self) -> None:
         data = str(self.folder / "data")
         self.run("initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-locale", "--encoding=UTF8", "--no-sync")
-        options = f"-k {self.folder} {self.options}"
+        self.up()
+
+    def up(self) -> None:
+        """Start it with the data that it has."""
+        data, options = str(self.folder / "data"), f"-k {self.folder} {self.options}"
         self.run("pg_ctl", "-w", "-D", data, "-l", str(self.folder / "log"), "-o", options, "start")
 
     def stop(self) -> None:

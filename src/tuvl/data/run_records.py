@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tuvl.clock import Clock
 from tuvl.complaints import in_a_word, traceback_of
+from tuvl.data.owed_ends import OwedEnds, is_away
 from tuvl.data.run_rows import InterventionRow, MessageRow, ModelCallRow, Place, RunRow, ToolCallRow
 from tuvl.data.secure import SecureValues
 from tuvl.dataclass import dataclass
@@ -34,6 +35,8 @@ class StoreAccess:
         self._url = url
         self._given = keys
         self._store: RunStore | None = None
+        self.owed = OwedEnds()
+        """Ends of runs of this process that the store could not take when they came."""
 
     @property
     def store(self) -> "RunStore":
@@ -70,7 +73,8 @@ class StoreAccess:
         return self._url is not None or (Path(self._root) / ".tuvl" / "runs.db").exists()
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close every connection, once what is owed is kept as far as it can be."""
+        await self.owed.aclose()
         if self._store is not None:
             await self._store.aclose()
             self._store = None
@@ -177,20 +181,30 @@ class RunRecords:
         await (await self._begun()).control.intervention(self._run.run_id, row)
 
     async def finish(self, document: JsonObject, *, wanted: bool) -> None:
-        """Keep how the run ended; a run of which nothing was kept so far is kept when it is `wanted`."""
+        """Keep how the run ended; a run of which nothing was kept so far is kept when it is `wanted`.
+
+        Where the store is away this raises, and the end is kept when it is back.
+        """
         if not (wanted or self._is_begun):
             return
-        store = await self._begun()
-        result = {name: value for name, value in document.items() if name != "trace"}
-        status, signal = document.get("status"), document.get("signal")
-        await store.finish(
-            self._run.run_id,
-            status=str(status),
-            signal=None if signal is None else str(signal),
-            at=self._clock.now(),
-            result=self._object(result),
-        )
+        result = self._object({name: value for name, value in document.items() if name != "trace"})
+        signal = document.get("signal")
+        await self._end(str(document.get("status")), None if signal is None else str(signal), result)
         self._state.finished = True
+
+    async def _end(self, status: str, signal: str | None, result: JsonValue) -> None:
+        run_id, at = self._run.run_id, self._clock.now()
+
+        async def keep() -> None:
+            await (await self._begun()).finish(run_id, status=status, signal=signal, at=at, result=result)
+
+        try:
+            await keep()
+        except StepError as error:
+            if is_away(error):
+                self._state.finished = True
+                self._access.owed.owe(run_id, keep)
+            raise
 
     def leave(self) -> None:
         """Say that the run goes on elsewhere: nothing is kept of how it stands here."""
@@ -200,9 +214,8 @@ class RunRecords:
         """Keep that the run was cut off before it had a result; does nothing for one that is kept as it ended."""
         if self._is_begun and not self._state.finished:
             self._state.finished = True
-            at = self._clock.now()
             try:
-                await (await self._begun()).finish(self._run.run_id, status="aborted", signal=None, at=at, result=None)
+                await self._end("aborted", None, None)
             except Exception as error:  # noqa: BLE001 - what cut the run off is the news, not what its record says
                 said = "run %r could not be closed in the store of runs: %s"
                 _log.warning(said, self._run.run_id, in_a_word(error), exc_info=traceback_of(error))

@@ -86,16 +86,14 @@ class RunStore:
         # queue up instead.
         self._turn = asyncio.Semaphore(1 if self._engine.dialect.name == "sqlite" else _AT_ONCE)
         self._ready = False
-        self._marks = RunMarks(self._transaction, self._engine.dialect.name)
-        self.control = ControlStore(
-            self._prepared, self._rows, self._engine.dialect.name, keys, running=RUNNING, queued=QUEUED
-        )
-        """Runs that go on, and what they are told."""
-        self.access = AccessStore(self._prepared, self._rows, self._engine.dialect.name)
-        """API tokens of the server, and keys under which it started runs."""
-        self.events = EventStore(self._prepared, self._rows, self._engine.dialect.name, keys)
-        """Events of durable runs, for those who watch from other processes."""
         dialect = self._engine.dialect.name
+        self._marks = RunMarks(self._transaction, dialect)
+        self.control = ControlStore(self._prepared, self._rows, dialect, keys, running=RUNNING, queued=QUEUED)
+        """Runs that go on, and what they are told."""
+        self.access = AccessStore(self._prepared, self._rows, dialect)
+        """API tokens of the server, and keys under which it started runs."""
+        self.events = EventStore(self._prepared, self._rows, dialect, keys)
+        """Events of durable runs, for those who watch from other processes."""
         self.lost = LostRunStore(self._prepared, self._rows, dialect, running=RUNNING, queued=QUEUED)
         """Runs that have ended with their process, and do not know."""
         self.retention = RetentionStore(self._prepared, self._rows)
@@ -246,10 +244,8 @@ class RunStore:
             async with self._transaction() as connection:
                 if connection.dialect.name == "postgresql":
                     await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-                await connection.run_sync(prepare)
-                await connection.run_sync(prepare_control)
-                await connection.run_sync(prepare_access)
-                await connection.run_sync(prepare_events)
+                for make in (prepare, prepare_control, prepare_access, prepare_events):
+                    await connection.run_sync(make)
             self._ready = True
 
     @asynccontextmanager
@@ -259,6 +255,10 @@ class RunStore:
             yield connection
 
     # ---- reading -----------------------------------------------------------------------------------------------
+
+    async def reach(self) -> None:
+        """See that the store answers just now; raises `StepError` when it does not."""
+        await self._rows(select(true()))
 
     async def listed(self, asked: RunFilter, reader: Principal) -> Rows:
         """Return the runs that the reader may see, newest first."""

@@ -8,11 +8,12 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tuvl.errors import TuvlError
 from tuvl.listening import is_loopback
 from tuvl.redaction import redact
 from tuvl.server.meters import Meters
 from tuvl.server.options import ServerOptions
-from tuvl.server.problems import Problem, fault_response
+from tuvl.server.problems import Problem, fault_response, problem_of
 
 UNNAMED = frozenset({"/healthz", "/readyz"})
 """Paths that are answered under any name: those who ask for health know an address only."""
@@ -60,6 +61,9 @@ class Guard:
         except Problem as problem:
             if not answer.begun:
                 await problem.response()(scope, receive, answer.send)
+        except TuvlError as error:  # the token could not be looked up, before there was anybody to answer for
+            if not answer.begun:
+                await problem_of(error).response()(scope, receive, answer.send)
         except Exception as error:  # noqa: BLE001 - whatever was overlooked, the client gets an answer and others go on
             _log.error("a request failed: %s", redact(f"{type(error).__name__}: {error}"))
             if not answer.begun:

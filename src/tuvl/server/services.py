@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.dataclass import dataclass
-from tuvl.errors import ConfigError, StepError, TuvlError
+from tuvl.errors import ConfigError, StepError
 from tuvl.events.sink import Sink
 from tuvl.hosting.retention import Retention
 from tuvl.hosting.upkeep import Upkeep
@@ -27,6 +27,7 @@ from tuvl.server.lost_runs import LostRuns
 from tuvl.server.meters import Meters
 from tuvl.server.options import ServerOptions
 from tuvl.server.problems import Problem
+from tuvl.server.readiness import Readiness
 from tuvl.server.reading import Reading
 from tuvl.server.starting import Starts
 from tuvl.settings import Settings
@@ -56,6 +57,7 @@ class Services:
     reading: Reading
     controlling: Controlling
     lost: LostRuns
+    readiness: Readiness
     upkeep: Upkeep
     streams: Streams
     rates: RateLimiter
@@ -75,10 +77,7 @@ class Services:
         """Raise `Problem` unless new runs may be sent here: not while the server closes down or its store is away."""
         if not self.ready:
             raise Problem(503, "closing", "the server is closing down")
-        try:
-            await self.registry.access.store.ready()
-        except TuvlError:
-            raise Problem(503, "store-unreachable", "the store of runs cannot be used just now") from None
+        await self.readiness.check()
 
     async def open(self) -> None:
         """Import the nodes of what is served, and take up durable runs that were left.
@@ -116,6 +115,7 @@ class Services:
 
     async def aclose(self) -> None:
         """Close connections; the runs have ended by then."""
+        await self.readiness.aclose()
         await self.upkeep.aclose()
         await self.lost.aclose()
         await self.durable.aclose()
@@ -190,7 +190,9 @@ def make_services(
         reading=reading,
         controlling=Controlling(registry),
         upkeep=Upkeep(Retention(project.state_root, settings, access), kept_s=settings.runs_kept_s, clock=clock),
-        lost=LostRuns(access, here=lambda: live.ids, clock=clock),
+        # What has ended here and could not be kept yet is not lost: it is kept in a moment.
+        lost=LostRuns(access, here=lambda: {*live.ids, *access.owed.ids}, clock=clock),
+        readiness=Readiness(access, clock=clock),
         streams=streams,
         rates=RateLimiter(rate=options.rate, burst=options.burst, clock=clock),
         failures=RateLimiter(rate=1.0, burst=20, clock=clock),
