@@ -16,6 +16,9 @@ from tuvl.values import JsonObject, JsonValue, canonical, storable
 
 Work = Callable[[], Awaitable[JsonValue]]
 
+WaitKind = Literal["question", "approval", "outcome_unknown"]
+"""What a person is waited for with: an answer, a yes or no to a call, or word of what became of a step."""
+
 WHOLE = "end"
 """Name of the entry of a part as a whole; what it has spent holds all that was spent in the part."""
 
@@ -60,7 +63,7 @@ class Wait:
 
     name: str
     """Its name in the record."""
-    kind: Literal["outcome_unknown", "approval", "question"]
+    kind: WaitKind
     step: str
     message: str
     asked: JsonObject = field(default_factory=dict)

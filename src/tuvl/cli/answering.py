@@ -8,7 +8,7 @@ from tuvl.cli.inputs import read_bytes, read_principal
 from tuvl.dataclass import dataclass
 from tuvl.durable.record import Outcome
 from tuvl.errors import UsageError
-from tuvl.hosting.requests import WaitKind
+from tuvl.journal import WaitKind
 from tuvl.principal import Principal
 from tuvl.source.loading import load_data
 from tuvl.values import JsonObject

@@ -9,7 +9,7 @@ from typing import cast
 from tuvl.analysis.steps import items, mapping
 from tuvl.cli.live import View
 from tuvl.dataclass import dataclass
-from tuvl.hosting.requests import WaitKind
+from tuvl.journal import WaitKind
 from tuvl.redaction import redact, redact_json
 from tuvl.values import JsonObject, JsonValue, dump_json, printable
 

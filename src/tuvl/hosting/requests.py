@@ -6,10 +6,9 @@ from typing import Literal
 
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
+from tuvl.journal import WaitKind
 from tuvl.principal import Principal
 from tuvl.values import JsonObject, JsonValue
-
-WaitKind = Literal["question", "approval", "outcome_unknown"]
 
 RunState = Literal["queued", "waiting", "running", "ended"]
 """Where a durable run is: taken by no process yet, or again; suspended until somebody answers; in a process; over."""

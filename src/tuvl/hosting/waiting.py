@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, cast
 from tuvl.analysis.steps import items, mapping
 from tuvl.engine.result import RunResult
 from tuvl.errors import StepError
-from tuvl.hosting.requests import WaitingRun, WaitKind
+from tuvl.hosting.requests import WaitingRun
 from tuvl.hosting.started import Started
+from tuvl.journal import WaitKind
 from tuvl.redaction import redact
 from tuvl.values import JsonValue
 
