@@ -9,12 +9,13 @@ import json
 import os
 import resource
 import signal
+import sqlite3
 import sys
 import tempfile
+from collections.abc import Callable
 from datetime import timedelta
 from fnmatch import fnmatchcase
 
-from dbos._sys_db import SystemDatabase
 from sqlalchemy import Engine, event
 
 import tuvl.data.databases as databases
@@ -45,25 +46,29 @@ def _dying(point: str) -> None:
 
 
 def _dying_while_it_takes(point: str) -> None:
-    enqueue, rows_of = SystemDatabase.reenqueue_for_recovery, backend.Backend._rows_of
-
-    def put_back(self: SystemDatabase, *args: object) -> bool:
-        enqueue(self, *args)  # type: ignore[arg-type]
+    def die(*_: object) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
-        return True
-
-    async def taken(self: backend.Backend, run_id: str) -> tuple[int, dict[str, JsonObject]]:
-        os.kill(os.getpid(), signal.SIGKILL)
-        return await rows_of(self, run_id)
 
     if point == "before taken":
-        SystemDatabase.reenqueue_for_recovery = put_back  # type: ignore[method-assign]
+        backend.DBOS.launch = die  # type: ignore[assignment,method-assign]
     if point == "after taken":
-        backend.Backend._rows_of = taken  # type: ignore[method-assign]
+        backend.Backend._rows_of = die  # type: ignore[assignment,method-assign]
 
 
 async def _no_marks(engine: object, lock: int) -> bool:
     return False
+
+
+def _full(words: str) -> Callable[..., None]:
+    """Return what lets a statement with those words find no room, each time."""
+
+    def find_no_room(connection: object, cursor: object, statement: str, *more: object) -> None:
+        if words in statement:
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorname = "SQLITE_FULL"
+            raise sqlite_file.failed(error)
+
+    return find_no_room
 
 
 def _failing(asked: dict) -> None:
@@ -72,6 +77,8 @@ def _failing(asked: dict) -> None:
     pages = asked.get("pages")
     if pages:
         event.listen(Engine, "connect", lambda connection, _: connection.execute(f"PRAGMA max_page_count={pages}"))
+    if asked.get("full"):
+        event.listen(Engine, "before_cursor_execute", _full(asked["full"]))
     if asked.get("later_s"):
         later, now = timedelta(seconds=asked["later_s"]), SystemClock.now
         SystemClock.now = lambda self: now(self) + later  # type: ignore[method-assign]

@@ -253,3 +253,30 @@ sys.exit(code)
     rest = [sum(not name.startswith(("dbos-executor", "tuvl-node")) for name in item["threads"]) for item in found]
     assert max(rest) <= 12
     assert rest[-1] <= rest[0] + 1
+
+
+TAKEN, ENDED = "recovery_attempts + ?", "INSERT INTO main.workflow_output"
+"""Of what the statements consist that take a run up, and keep its end."""
+
+
+def test_a_run_whose_end_finds_no_room_says_so_with_its_result_and_ends_once_there_is_room(tmp_path, run, server):
+    port, counted = server
+    for ended in (
+        start(tmp_path, run, port, full=ENDED),
+        run.tuvl("resume", run_of(tmp_path), cwd=tmp_path, full=ENDED),
+    ):
+        stopped(ended, "the disk is full; `tuvl resume` goes on with the run once that is mended")
+        assert ended.document["context"]["agent_result"] == "done"
+    done = run.tuvl("resume", run_of(tmp_path), cwd=tmp_path)
+    assert (done.code, done.document["error"]) == (0, None), done.err
+    assert {name: counted.counts[f"/x/{name}"] for name in EFFECTS} == dict.fromkeys(EFFECTS, 1)
+
+
+@pytest.mark.parametrize("statement", ["status = 'ENQUEUED'", TAKEN], ids=["put back", "taken"])
+def test_a_run_that_cannot_be_taken_up_for_want_of_room_is_not_waited_for(statement, tmp_path, run, server):
+    port, counted = server
+    assert start(tmp_path, run, port, kill="after agent#1/end").code == -9
+    refused = run.tuvl("resume", run_of(tmp_path), cwd=tmp_path, full=statement)
+    assert (refused.code, refused.out) == (2, ""), refused.err
+    assert "the disk is full; `tuvl resume` goes on with the run once that is mended" in refused.err
+    gone_on(tmp_path, run, counted)

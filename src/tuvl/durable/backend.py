@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import dbos
 import sqlalchemy as sa
@@ -133,6 +133,14 @@ class DbosRows:
         return self.seal.sealed(RESULT, result)
 
 
+_PUT_BACK = """
+UPDATE workflow_status SET status = 'ENQUEUED', owner_xid = NULL, started_at_epoch_ms = NULL, queue_name = :queue
+WHERE workflow_uuid = :run AND status = 'PENDING'"""
+"""As DBOS does it when it finds what its process has left: of a fault it would say nothing there."""
+
+Given = ParamSpec("Given")
+Written = TypeVar("Written")
+
 Performs = Callable[[JsonObject], Coroutine[Any, Any, JsonObject]]
 
 
@@ -161,24 +169,51 @@ class Backend:
         self._writer = RowWriter(row_table(engine, None, APPLICATION))
         self._left = False
         self._failed: Exception | None = None
-        self._performed: asyncio.Future[None] | None = None
+        self._performing = False
+        self._performed = asyncio.Event()
+        self._at_fault = asyncio.Event()
 
     @classmethod
     def on_file(cls, path: str, body: Body) -> "Backend":
         """Return the backend of one run's own file, which the caller has locked."""
         return cls(open_sqlite(path), body)
 
-    def open(self) -> None:
-        """Open the database, and take up what this executor has left; call it inside the event loop."""
+    def open(self, *, again: str | None = None) -> None:
+        """Open the database, and take up that run `again`; call it inside the event loop.
+
+        Raises `RecordFailed` when that cannot be written.
+        """
         without_pickle()
         logging.getLogger("dbos").setLevel(logging.CRITICAL)  # what it says of failures, the run says
         config = config_of("file")
         config["system_database_engine"] = self._engine
         instance = DBOS(config=config)
         self._workflow = registered(self._perform)
-        # A run that is taken up is put on this queue first; there it stays when the process is lost just then.
+        if again is not None:
+            with self._engine.begin() as connection:
+                connection.execute(sa.text(_PUT_BACK), {"queue": INTERNAL_QUEUE_NAME, "run": again})
+        # There it stays when the process is lost just then.
         self._queue = instance._registry._register_internal_queue(INTERNAL_QUEUE_NAME, polling_interval_sec=_TAKE_UP_S)
         DBOS.launch()
+        state = instance._sys_db
+        take, end = self._telling(state.start_queued_workflows), self._telling(state.update_workflow_outcome)
+        state.start_queued_workflows = take  # type: ignore[method-assign]
+        state.update_workflow_outcome = end  # type: ignore[method-assign]
+
+    def _telling(self, write: Callable[Given, Written]) -> Callable[Given, Written]:
+        """Have whoever waits for the run hear that DBOS could not take it, or end it: it says so to nobody."""
+        loop = asyncio.get_running_loop()
+
+        def told(*args: Given.args, **named: Given.kwargs) -> Written:
+            try:
+                return write(*args, **named)
+            except RecordFailed as error:
+                if not self._performing:
+                    self._failed = error
+                    loop.call_soon_threadsafe(self._at_fault.set)
+                raise
+
+        return told
 
     def close(self) -> None:
         """Let go of the database."""
@@ -200,22 +235,29 @@ class Backend:
                 raise self._failed from None
 
     async def take_up(self, run_id: str) -> None:
-        """Wait for a run that opening the backend has taken up to end, or to be left."""
-        if self._performed is None:
-            self._performed = asyncio.get_running_loop().create_future()
-        await self._performed
-        if self._failed is not None:
-            raise self._failed
+        """Wait for a run that opening the backend has taken up to end, or to be left; raises `RecordFailed`."""
+        await self._without_fault(self._performed.wait())
         if not self._left:
             # Its end is written by whoever called the workflow, a moment later.
             handle: dbos.WorkflowHandleAsync[JsonObject] = await DBOS.retrieve_workflow_async(run_id)
-            await handle.get_result(polling_interval_sec=0.02)
+            await self._without_fault(handle.get_result(polling_interval_sec=0.02))
+
+    async def _without_fault(self, waited: Coroutine[Any, Any, object]) -> None:
+        """Wait for something, or for a fault that keeps it from happening."""
+        both = [asyncio.create_task(waited), asyncio.create_task(self._at_fault.wait())]
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in both:
+                task.cancel()
+            await asyncio.gather(*both, return_exceptions=True)
+        if self._failed is not None:
+            raise self._failed
 
     async def _perform(self, payload: JsonObject) -> JsonObject:
         run_id = str(DBOS.workflow_id)
         self._queue._polling_interval_sec = _TAKEN_S
-        if self._performed is None:
-            self._performed = asyncio.get_running_loop().create_future()
+        self._performing = True
         try:
             mine = owner()
             taken, rows = await self._rows_of(run_id)
@@ -224,7 +266,8 @@ class Backend:
             self._left = True
             raise
         finally:
-            self._performed.set_result(None)
+            self._performing = False
+            self._performed.set()
 
     async def _rows_of(self, run_id: str) -> tuple[int, dict[str, JsonObject]]:
         try:

@@ -12,7 +12,7 @@ from tuvl.durable.files import RunFiles
 from tuvl.durable.inherited import record_of
 from tuvl.durable.record import Answer, DurableJournal
 from tuvl.durable.rows import PAYLOAD, RESULT
-from tuvl.engine.result import RunResult
+from tuvl.engine.result import RunError, RunResult
 from tuvl.errors import UsageError
 from tuvl.sealing import Keys, Seal, is_sealed
 from tuvl.settings import load_settings
@@ -61,9 +61,10 @@ class EmbeddedRuns:
                 backend.open()
                 await backend.start(run_id, seal.sealed(PAYLOAD, payload))
             except RecordFailed as error:
-                if performance.begun:
+                if not performance.begun:
+                    raise RecordNotBegun(error.why) from error
+                if not performance.unended(error):
                     raise
-                raise RecordNotBegun(error.why) from error
             finally:
                 backend.close()
                 if not performance.begun:
@@ -88,8 +89,11 @@ class EmbeddedRuns:
             performance = _Performance(perform, answers, seal, again=True)
             backend = _backend(path, performance)
             try:
-                backend.open()
+                backend.open(again=run_id)
                 await backend.take_up(run_id)
+            except RecordFailed as error:
+                if not performance.unended(error):
+                    raise
             finally:
                 backend.close()
             return performance.ended()
@@ -153,6 +157,14 @@ class _Performance:
             raise LeftOpen
         self._document = self._result.to_json()
         return {"v": 1, "result": await rows.end(self._document)}
+
+    def unended(self, error: RecordFailed) -> bool:
+        """Have the result say that the end of the run is not on record; `False` where it has not come to its end."""
+        if self._result is None:
+            return False
+        at_fault = RunError(type=error.type, message=str(error), step=None)
+        self._result, self._document = replace(self._result, status="failed", error=at_fault), None
+        return True
 
     def ended(self) -> Ended:
         if self._error is not None:
