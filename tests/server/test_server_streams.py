@@ -65,6 +65,21 @@ async def test_what_a_slow_reader_missed_is_counted_and_told_with_the_end():
     assert '"dropped":0' in await late.next(0), "who came late was not too slow"
 
 
+async def test_what_is_forgotten_of_a_durable_run_is_counted_for_who_goes_on_behind_it_also_over_a_takeover():
+    log = EventLog("r1", clock=ManualClock(), size=4, everywhere=True)
+    for seq in (1, 2, 3, 4, 5, 6, 101, 102, 103, 104, 105):
+        log.accept(event(seq, StepStarted(kind="Functional")))
+    log.accept(event(106, RunFinished(status="completed", signal=None, duration_ms=1.0)))
+    for seen, missed in (("", 0), ("3", 5), ("6", 2), ("50", 2), ("102", 0), ("103", 0)):
+        reader = log.reader(last_id=seen)
+        found = await reader.events(0)
+        assert reader.dropped == missed, seen
+        assert found[-1].wire["dropped"] == missed
+        assert [sent.id for sent in found] == [id for id in ("103", "104", "105", "106") if id != seen]
+    done = log.reader(last_id="106")
+    assert (await done.next(0), done.ended) == ("", True)
+
+
 async def test_words_of_a_model_are_left_out_for_those_who_may_not_read_them():
     log = filled(4, words=True, end=True)
     assert "text_delta" in await log.reader().next(0)

@@ -6,6 +6,7 @@ and told with the terminal event; it never holds up the run or other readers.
 
 import asyncio
 import secrets
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 
@@ -52,6 +53,8 @@ class EventLog(InlineSink):
         """Events that may be read, of those."""
         self._held: deque[tuple[int, int]] = deque()
         """Events that are not to be read yet: the number of each in the run, and in the log."""
+        self._spans: list[tuple[int, int]] = []
+        """Events whose numbers in the run follow each other: the first of each, and its number in the log."""
         self._read_at = float("-inf")
         self._changed = asyncio.Event()
         self.last_seq = 0
@@ -65,6 +68,8 @@ class EventLog(InlineSink):
         """Take an event; one that was taken before is none, and one that is held is read once it is released."""
         if event.seq <= self.last_seq:
             return
+        if event.seq > self.last_seq + 1 or not self._spans:
+            self._spans.append((event.seq, self._count + 1))
         self.last_seq = event.seq
         self.following.accept(event)
         if held and not self.ended:
@@ -137,11 +142,13 @@ class EventLog(InlineSink):
         return int(number) if epoch == self._epoch and number.isdecimal() and len(number) < _DIGITS else 0
 
     def _count_up_to(self, seq: int) -> int:
-        """Return how many events there were up to a number, of those that are kept."""
-        if not seq:
+        """Return how many events there were up to a number, those that are forgotten among them."""
+        at = bisect_right(self._spans, seq, key=lambda span: span[0])
+        if not at:
             return 0
-        first = self._count - len(self._entries)
-        return first + sum(seq_of(event) <= seq for event in self._entries)
+        first, number = self._spans[at - 1]
+        until = self._spans[at][1] - 1 if at < len(self._spans) else self._count
+        return min(number + seq - first, until)
 
     def after(self, number: int) -> Sequence[tuple[int, SentEvent]]:
         """Return what is kept of the events behind that one and may be read, with their numbers."""
@@ -196,7 +203,7 @@ class LogReader(Reader):
     def _taken(self, number: int, event: SentEvent) -> SentEvent:
         missed = number - self._behind - 1
         # Who begins in the middle of a run has not been too slow for what was before.
-        self.dropped += missed if self._begun or self._behind else 0
+        self.dropped += missed if self._begun or self._behind or self._seen else 0
         self._behind, self._begun = number, True
         if event.type == TERMINAL:
             self.ended = True
