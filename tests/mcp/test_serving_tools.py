@@ -14,6 +14,7 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from tests.cli.cli_support import command, environment, tuvl, write
 from tests.mcp.mcp_support import alive
+from tuvl.__main__ import main
 
 TRIAGE = """\
 kind: Workflow
@@ -372,6 +373,16 @@ def test_what_is_wrong_is_said_before_anything_is_served(project, words, code, s
     assert (done.returncode, done.stdout) == (code, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["triage", "--all"], ["triage", "--also", "cut"], ["cut"]])
+def test_workflow_that_cannot_be_seen_is_not_passed_over(project, words, monkeypatch, capsys):
+    (project / "workflows" / "cut.yaml").write_text(
+        "kind: Workflow\nmetadata: { name: cut }\nspec: [", encoding="utf-8"
+    )
+    monkeypatch.chdir(project)
+    assert main(["mcp", *words]) == 2
+    assert "'workflows/cut.yaml' has a mistake that may hide it; mend that file first" in capsys.readouterr().err
 
 
 def test_workflow_and_tool_of_one_name_are_told_apart(project):

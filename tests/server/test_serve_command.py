@@ -233,6 +233,16 @@ def test_a_project_with_mistakes_is_not_served(tmp_path, capsys):
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_project_with_a_workflow_that_cannot_be_seen_is_not_served(alone, tmp_path, capsys):
+    shop(tmp_path)
+    for path in (tmp_path / "workflows").iterdir() if alone else ():
+        path.unlink()
+    (tmp_path / "workflows" / "broken.yaml").write_text("kind: Workflow\nspec: [", encoding="utf-8")
+    assert main(["serve", "--port", "0", "--project", str(tmp_path)]) == 2
+    assert "broken.yaml' has a mistake that may hide it; mend that file first" in capsys.readouterr().err
+
+
 def test_a_project_without_workflows_and_a_folder_that_is_not_there_are_not_served(tmp_path, capsys):
     (tmp_path / "tuvl.yaml").write_text("kind: ProjectConfig\nmetadata: {name: shop}\nspec: {}\n", encoding="utf-8")
     assert main(["serve", "--port", "0", "--project", str(tmp_path)]) == 2

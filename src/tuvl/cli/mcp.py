@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from tuvl.analysis.steps import mapping
+from tuvl.analysis.surroundings import hidden
 from tuvl.check.finding import Report, Severity
 from tuvl.check.runner import check_document
 from tuvl.cli.execution import let_be_controlled
@@ -106,11 +107,14 @@ def _description(document: Document) -> str:
 
 
 def _others(options: McpOptions, first: Document, project: ProjectIndex) -> Iterator[Document]:
-    known = project.named("Workflow")
+    known, unseen = project.named("Workflow"), hidden("Workflow", project) if options.all else None
+    if unseen is not None:
+        raise UsageError(f"--all cannot see all workflows of the project: {unseen}")
     for name in dict.fromkeys([*options.also, *(known if options.all else ())]):
         document = project.workflow(name)
         if document is None:
             hint = did_you_mean(name, known) or f"it has {', '.join(sorted(known))}"
+            hint = hidden(name, project) or hint
             raise UsageError(f"--also names {name!r}, and the project has no workflow of that name; {hint}")
         if document.data is not first.data:
             yield document

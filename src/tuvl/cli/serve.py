@@ -6,6 +6,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+from tuvl.analysis.surroundings import hidden
 from tuvl.check.finding import Severity
 from tuvl.cli.live import Mark
 from tuvl.cli.observing import Observing, observing
@@ -95,6 +96,9 @@ async def _serve(options: ServeOptions, project: ProjectIndex, settings: Setting
     if report.failed():
         sys.stderr.write(report_text(report, colour=False, least=Severity.ERROR))
         return FINDINGS
+    unseen = hidden("Workflow", project)
+    if unseen is not None:
+        raise UsageError(f"not all workflows of the project {project.relative(project.root)!r} can be seen: {unseen}")
     if not catalogue.workflows:
         raise UsageError(f"the project {project.relative(project.root)!r} has no workflow; see --project")
     observed.export(engine.counters)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 
+from tuvl.analysis.surroundings import hidden
 from tuvl.control import RunControl
 from tuvl.data.run_records import StoreAccess
 from tuvl.dataclass import dataclass
@@ -219,6 +220,7 @@ class Workshop:
         document = project.workflow(workflow)
         if document is None:
             hint = did_you_mean(workflow, project.named("Workflow")) or "`tuvl validate` lists what there is"
+            hint = hidden(workflow, project) or hint
             raise UsageError(f"the project has no workflow {workflow!r}; {hint}")
         return project, document
 
