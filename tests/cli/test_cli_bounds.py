@@ -167,6 +167,36 @@ def test_ceiling_over_an_unbounded_run_is_not_passed(project: Path, capfd: pytes
     assert "so it is not within --max-cost-usd 100" in capfd.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("line", "now", "hint"),
+    [
+        (
+            "",
+            "",
+            "lower `max_iterations`, `token_budget` or `limits.max_context_bytes`; `tuvl bounds` shows what costs most",
+        ),
+        (
+            "max_iterations: 4\n",
+            "max_iterations: 4\n        trim: look\n",
+            "declare that bound; `tuvl bounds` shows all",
+        ),
+        ("        max_output_tokens: 500\n", "", "`tuvl bounds` shows what is not known"),
+        (
+            "  price: { input_per_mtok: 2, output_per_mtok: 8 }\n",
+            "",
+            "give the model a `price:` in its `kind: AgentModel`",
+        ),
+    ],
+)
+def test_hint_of_a_ceiling_is_what_helps(
+    project: Path, capfd: pytest.CaptureFixture[str], line: str, now: str, hint: str
+) -> None:
+    files = {"workflows/triage.yaml": AGENT, "llms/default.yaml": PRESET}
+    write(project, {name: text.replace(line, now) for name, text in files.items()} if line else files)
+    assert main(["validate", "--select", "TV604", "--max-cost-usd", "0.0001"]) == 1
+    assert f"  hint: {hint}" in capfd.readouterr().out
+
+
 def test_settings_of_the_environment_count(
     project: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,26 @@ def test_damaged_lock_is_refused_with_its_reason(damage, said: str, tmp_path: Pa
     assert "tuvl lock" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [*(damage for damage, _ in DAMAGES.values()), lambda text: text[:10], lambda text: text.split("\n", 4)[-1]],
+    ids=[*DAMAGES, "all but ten bytes cut off", "without its head"],
+)
+def test_what_is_said_of_a_damaged_lock_works(damage, tmp_path: Path) -> None:
+    project(tmp_path)
+    sound = lock_of(tmp_path)
+    path = tmp_path / LOCK_NAME
+    path.write_text(damage(lock_text(sound)), encoding="utf-8")
+    with pytest.raises(ConfigError) as error:
+        read_lock(tmp_path)
+    if "move it away" in str(error.value):
+        with pytest.raises(ConfigError, match="move it away"):
+            write_lock(tmp_path, sound)
+        path.unlink()
+    write_lock(tmp_path, sound)
+    assert read_lock(tmp_path) == sound
+
+
 def test_lock_of_a_newer_tuvl_is_refused_by_a_name_of_its_own(tmp_path: Path) -> None:
     project(tmp_path)
     with pytest.raises(NewerLockError, match="upgrade"):

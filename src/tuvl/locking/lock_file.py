@@ -27,8 +27,13 @@ _OURS = re.compile(rb"^(?:# Written by `tuvl lock`|lock_version:)", re.MULTILINE
 """What every lock has, a damaged one too."""
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?:[ \r]|$)", re.MULTILINE)
 _AGAIN = "lock the project again with `tuvl lock`"
+_AWAY = "move it away, and lock the project again with `tuvl lock`, which does not write over what may be no lock"
 # What identifies a thing comes before what it says of itself.
 _FIRST = ("id", "kind", "type", "name", "server", "tool", "version", "description", "metadata", "mode", "provider")
+
+
+class _DamagedError(Exception):
+    """What is wrong with a lock, without what to do about it."""
 
 
 class NewerLockError(ConfigError):
@@ -64,7 +69,7 @@ def check_place(root: Path) -> None:
         raise ConfigError(f"cannot write {display_name(path)!r}: {error.strerror}; nothing was written") from None
     except UsageError:
         return  # that it cannot be read or written is told by those who do
-    if raw.strip() and _OURS.search(raw) is None:
+    if not _may_be_replaced(raw):
         raise ConfigError(f"{display_name(path)!r} is no lock, so it is not written over; move it away, and lock again")
 
 
@@ -134,6 +139,18 @@ def _ordered(value: JsonValue) -> JsonValue:
 def parse_lock(raw: bytes, *, name: str) -> Lock:
     """Read a lock from its bytes; `name` is how messages call it. Raises `ConfigError`, see `read_lock`."""
     try:
+        return _parsed(raw, name)
+    except _DamagedError as error:
+        raise ConfigError(f"{error}{_AGAIN if _may_be_replaced(raw) else _AWAY}") from None
+
+
+def _may_be_replaced(raw: bytes) -> bool:
+    """Whether what stands at the place of a lock is one, however damaged, or nothing."""
+    return not raw.strip() or _OURS.search(raw) is not None
+
+
+def _parsed(raw: bytes, name: str) -> Lock:
+    try:
         text = raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError:
         _broken(name, "is no UTF-8 text")
@@ -194,4 +211,4 @@ def _entry(value: JsonValue, where: str, name: str) -> Entry:
 
 
 def _broken(name: str, what: str, first: str = "") -> NoReturn:
-    raise ConfigError(f"{name!r} {what}; {first}{_AGAIN}")
+    raise _DamagedError(f"{name!r} {what}; {first}")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tuvl.analysis.amount import Amount
 from tuvl.analysis.envelope import Envelope
 from tuvl.analysis.run_bounds import run_bounds
 from tuvl.analysis.steps import WorkflowView, mapping
@@ -50,7 +51,7 @@ class CostCeiling(Rule):
                 f"a run of {found.workflow!r} may cost {_dollars(proved.value)}{about}, "
                 f"above --max-cost-usd {number_text(ceiling)}"
             )
-        yield replace(self.finding(subject, _place(subject), message, hint=_HINT), asked=True)
+        yield replace(self.finding(subject, _place(subject), message, hint=_hint(proved)), asked=True)
 
     def _above_limit(self, found: Envelope, limit: float, field: str, subject: Subject) -> Iterator[Finding]:
         expected, proved = found.expected.unlimited.cost_usd, found.proved.unlimited.cost_usd
@@ -67,7 +68,18 @@ class CostCeiling(Rule):
         )
 
 
-_HINT = "lower `max_iterations`, `token_budget` or `limits.max_context_bytes`; `tuvl bounds` shows what costs most"
+def _hint(proved: Amount) -> str:
+    """Say what helps: no lower bound makes a cost known, nor is one that is missing lowered."""
+    if proved.value is not None:
+        return _LOWER
+    if proved.needs:
+        return "declare that bound; `tuvl bounds` shows all that has none"
+    return _PRICE if any("price" in each for each in proved.lacks) else _FIND
+
+
+_LOWER = "lower `max_iterations`, `token_budget` or `limits.max_context_bytes`; `tuvl bounds` shows what costs most"
+_PRICE = "give the model a `price:` in its `kind: AgentModel`; `tuvl bounds` shows what is not known"
+_FIND = "`tuvl bounds` shows what is not known"
 
 
 def _place(subject: Subject) -> KeyPath:
