@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from tuvl.analysis.steps import mapping
+from tuvl.analysis.surroundings import hidden
 from tuvl.cli.answering import Decision, Said, read_said, value_for
 from tuvl.cli.execution import hand_over, let_be_controlled, view_for_mode
 from tuvl.cli.hosted import hand_over_document, has_host
@@ -171,7 +172,8 @@ def _renewed(runs: EmbeddedRuns, root: Path, run_id: str) -> str:
     project = ProjectIndex(root)
     document = project.workflow(started.workflow)
     if document is None:
-        raise UsageError(f"the project has no workflow {started.workflow!r} any more")
+        hint = hidden(started.workflow, project)
+        raise UsageError(f"the project has no workflow {started.workflow!r} any more{(hint and f'; {hint}') or ''}")
     found = asyncio.run(rehearse(project, document, started, run_id, kept.rows))
     if found is not None:
         raise UsageError(
