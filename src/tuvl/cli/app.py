@@ -7,7 +7,6 @@ that says what an option means, and the command line reference is made from it.
 
 import sys
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +16,7 @@ from typer.exceptions import TyperException
 import tuvl
 from tuvl.cli.bounds_app import EXAMPLES as BOUNDS_EXAMPLES
 from tuvl.cli.bounds_app import bounds
+from tuvl.cli.choices import Approve, ReportFormat, RunEvents, TextOrJson
 from tuvl.cli.diff_app import EXAMPLES as DIFF_EXAMPLES
 from tuvl.cli.diff_app import diff
 from tuvl.cli.flags import Words
@@ -68,40 +68,6 @@ app = typer.Typer(
 def _block(title: str, *lines: str) -> str:
     """Write lines that help prints as they stand: the first character of a block keeps it from being wrapped."""
     return "\n".join(["\b", title, *(f"  {line}" for line in lines), "", ""])
-
-
-class RunEvents(StrEnum):
-    """Choices of `tuvl run --events`."""
-
-    PRETTY = "pretty"
-    JSONL = "jsonl"
-    NONE = "none"
-
-
-class Approve(StrEnum):
-    """Choices of `tuvl run --approve`."""
-
-    PROMPT = "prompt"
-    ALL = "all"
-    NONE = "none"
-
-
-class TextOrJson(StrEnum):
-    """Choices of `--format` where there is text for people and JSON for programs."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class ReportFormat(StrEnum):
-    """Choices of `tuvl validate --format`."""
-
-    TEXT = "text"
-    JSON = "json"
-    JSONL = "jsonl"
-    SARIF = "sarif"
-    GITHUB = "github"
-    JUNIT = "junit"
 
 
 def _version(wanted: bool) -> None:
