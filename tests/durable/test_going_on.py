@@ -487,3 +487,14 @@ def test_without_the_extra_one_line_says_what_to_install_and_nothing_is_left_beh
     assert done.stderr.count("\n") == 1
     assert "pip install 'tuvl[durable]'" in done.stderr
     assert not (tmp_path / ".tuvl" / "runs").exists()
+
+
+def test_run_that_has_ended_is_told_again_whatever_newer_files_say(tmp_path, run, server):
+    port, _ = server
+    make_project(tmp_path)
+    done = start(tmp_path, run, port)
+    edit(tmp_path, "id: plain", "id: simple")
+    again = run.tuvl("resume", run_of(tmp_path), "--on-new-definition", cwd=tmp_path)
+    assert again.code == done.code == 0, again.err
+    assert again.document == done.document
+    assert "the run had ended already: completed" in again.err

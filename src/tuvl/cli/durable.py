@@ -7,7 +7,7 @@ from uuid import uuid4
 from tuvl.cli.options import RunOptions
 from tuvl.control import RunControl
 from tuvl.durable.embedded import EmbeddedRuns
-from tuvl.durable.faults import RecordNotBegun
+from tuvl.durable.faults import NotKept, RecordNotBegun
 from tuvl.durable.record import DurableJournal
 from tuvl.engine.result import RunResult
 from tuvl.events.sink import Sink
@@ -31,10 +31,14 @@ def starting(
     data: JsonObject,
     principal: Principal,
 ) -> Started:
-    """Return what a run is started with, its definition kept."""
+    """Return what a run is started with, its definition kept; raises `RecordNotBegun` when that cannot be."""
+    try:
+        definition = keep_definition(project, document)
+    except NotKept as error:
+        raise RecordNotBegun(error.why) from error
     return Started(
         workflow=plan.workflow,
-        definition=keep_definition(project, document),
+        definition=definition,
         input=data,
         models=dict(options.models),
         principal=principal,
@@ -54,7 +58,7 @@ async def begin(
     approvals: Approvals,
     say: Callable[[str], None],
 ) -> RunResult:
-    """Run a plan on a new record, to its end or to where it waits."""
+    """Run a plan on a new record, to its end or to where it waits; raises `RecordNotBegun`."""
     run_id = uuid4().hex
 
     async def perform(payload: JsonObject, journal: DurableJournal) -> RunResult:
@@ -63,13 +67,11 @@ async def begin(
             engine, plan, Started.of(payload), run_id, journal, control=control, sinks=sinks, approvals=approvals
         )
 
-    try:
-        ended = await EmbeddedRuns(root).start(run_id, started.to_json(), perform)
-    except RecordNotBegun as error:
-        return _not_begun(plan, run_id, error)
+    ended = await EmbeddedRuns(root).start(run_id, started.to_json(), perform)
     assert ended.result is not None
     return ended.result
 
 
-def _not_begun(plan: ExecutionPlan, run_id: str, error: RecordNotBegun) -> RunResult:
-    return RunResult.unperformed(run_id, plan.workflow, plan.schema_version, type=error.type, message=str(error))
+def not_begun(workflow: str, schema_version: str, error: RecordNotBegun) -> RunResult:
+    """Return the end of a run whose record could not be begun: nothing of it was done."""
+    return RunResult.unperformed(uuid4().hex, workflow, schema_version, type=error.type, message=str(error))

@@ -147,7 +147,8 @@ async def _run_durably(
     running: _Running,
     view: View,
 ) -> RunResult:
-    from tuvl.cli.durable import begin, starting  # most runs are not durable
+    from tuvl.cli.durable import begin, not_begun, starting  # most runs are not durable
+    from tuvl.durable.faults import RecordNotBegun
 
     try:
         check_start(plan, running.principal)
@@ -163,6 +164,8 @@ async def _run_durably(
             approvals=running.approvals,
             say=lambda line: view.say(line, mark="now"),
         )
+    except RecordNotBegun as error:
+        return not_begun(plan.workflow, plan.schema_version, error)
     finally:
         await engine.aclose()
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import uuid4
 
+from tuvl.cli.durable import not_begun
 from tuvl.cli.execution import hand_over, let_be_controlled, view_for_mode
 from tuvl.cli.hosted import hand_over_document, has_host, hosted, performed_here
 from tuvl.cli.inputs import read_principal
@@ -18,6 +19,7 @@ from tuvl.cli.streams import stdout_set_aside
 from tuvl.control import RunControl
 from tuvl.durable.definitions import Definitions
 from tuvl.durable.embedded import EmbeddedRuns
+from tuvl.durable.faults import RecordNotBegun
 from tuvl.durable.inherited import has_entry
 from tuvl.durable.record import DurableJournal
 from tuvl.engine.admission import check_start
@@ -109,7 +111,11 @@ async def _in_file(
         finally:
             await engine.aclose()
 
-    ended = await runs.start(new, payload, perform)
+    try:
+        ended = await runs.start(new, payload, perform)
+    except RecordNotBegun as error:
+        forked_from = Started.of(payload)
+        return not_begun(forked_from.workflow, forked_from.schema_version, error)
     assert ended.result is not None
     return ended.result
 

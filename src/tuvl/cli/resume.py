@@ -75,7 +75,9 @@ def resume_run(options: ResumeOptions) -> int:
             raise UsageError(f"there is no durable run {options.run!r} in this project; see `tuvl runs list`")
         return _resume_hosted(options, root, settings)
     answers = _answers(options, root, settings)
-    renewed = _renewed(runs, root, options.run) if options.on_new_definition else None
+    # The files of a run that has ended are of no more use: it is only told again.
+    renew = options.on_new_definition and not runs.has_ended(options.run)
+    renewed = _renewed(runs, root, options.run) if renew else None
     with stdout_set_aside():
         view = view_for_mode(options.events, calm=wants_structured_logs(settings))
         control = RunControl(pause_max_s=settings.agent_pause_max_s)

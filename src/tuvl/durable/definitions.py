@@ -8,7 +8,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tuvl.errors import OutputError, UsageError
+from tuvl.durable.faults import NotKept
+from tuvl.errors import UsageError
 from tuvl.files import make_own_folder
 
 APART_S = 86_400.0
@@ -38,7 +39,7 @@ class Definitions:
         self._folder = root / ".tuvl" / "definitions"
 
     def keep(self, files: Mapping[str, bytes]) -> str:
-        """Keep files, once; returns their digest. Raises `OutputError` when the folder cannot be written."""
+        """Keep files, once; returns their digest. Raises `NotKept` when the folder cannot be written."""
         digest = digest_of(files)
         target = self._path(digest)
         if target.is_dir():
@@ -57,8 +58,7 @@ class Definitions:
                 if not target.is_dir():
                     raise
         except OSError as error:
-            reason = (error.strerror or type(error).__name__).lower()
-            raise OutputError(f"the definition of the run cannot be kept in {str(self._folder)!r}: {reason}") from None
+            raise NotKept("the definition of the run", self._folder, error) from None
         return digest
 
     def folder(self, digest: str) -> Path:

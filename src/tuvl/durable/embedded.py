@@ -1,13 +1,14 @@
 """Durable runs without any service: each has a file of its own, which one process works on at a time."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuvl.dataclass import dataclass
 from tuvl.durable.entries import entries_of
-from tuvl.durable.faults import RecordFailed, RecordNotBegun
+from tuvl.durable.faults import NotKept, RecordFailed, RecordNotBegun
 from tuvl.durable.files import RunFiles
 from tuvl.durable.inherited import record_of
 from tuvl.durable.record import Answer, DurableJournal
@@ -48,13 +49,16 @@ class EmbeddedRuns:
     async def start(self, run_id: str, payload: JsonObject, perform: Perform) -> Ended:
         """Begin a run and perform it, to its end or to where it waits.
 
-        Raises `UsageError` when it may not be kept, and `RecordNotBegun` when that fails, of which no file stays;
-        whatever `perform` raises passes through, and the run is as if it had never been begun when nothing of it was
-        recorded.
+        Raises `RecordNotBegun` when it cannot be kept, of which no file stays; whatever `perform` raises passes
+        through, and the run is as if it had never been begun when nothing of it was recorded.
         """
         _require_backend()
         seal = Keys(self._keys).of(run_id)
-        with self.files.held(run_id) as path:
+        with ExitStack() as stack:
+            try:
+                path = stack.enter_context(self.files.held(run_id))
+            except NotKept as error:
+                raise RecordNotBegun(error.why) from error
             performance = _Performance(perform, (), seal, again=False)
             backend = _backend(path, performance)
             try:
@@ -100,20 +104,27 @@ class EmbeddedRuns:
 
     def read(self, run_id: str) -> "Kept":
         """Return what is kept of a run, and leave it where it is; raises `UsageError` when there is no such run."""
+        return self._read(run_id)[0]
+
+    def has_ended(self, run_id: str) -> bool:
+        """Whether a run has come to its end, so that it is only told again; raises what `read` raises."""
+        return self._read(run_id)[1]
+
+    def _read(self, run_id: str) -> "tuple[Kept, bool]":
         if not self.files.exists(run_id):
             raise UsageError(f"there is no durable run {run_id!r} in this project; see `tuvl runs list`")
         _require_backend()
         from tuvl.durable.backend import read
 
         path = self.files.database(run_id)
-        _inspected(path, run_id)
+        ended = _inspected(path, run_id) is not None
         kept = read(str(path), run_id)
         if kept is None:
             raise UsageError(f"the record of run {run_id!r} is empty; start it anew")
         seal = Keys(self._keys).of(run_id)
         payload = seal.opened(PAYLOAD, kept.payload)
         own = entries_of(seal, run_id, kept.rows, highest=kept.highest, must=is_sealed(kept.payload))
-        return replace(kept, payload=payload, rows=record_of(payload, own.rows))
+        return replace(kept, payload=payload, rows=record_of(payload, own.rows)), ended or own.result is not None
 
 
 class _Performance:

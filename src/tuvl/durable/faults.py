@@ -1,6 +1,8 @@
 """What can be wrong with the record of a run: it cannot be written or read, or what is in it is none."""
 
-from tuvl.errors import EngineError
+from pathlib import Path
+
+from tuvl.errors import EngineError, OutputError
 
 
 class RecordFailed(EngineError):
@@ -17,6 +19,16 @@ class RecordRefused(RecordFailed):
 
     def __init__(self, why: str) -> None:
         super().__init__(f"it takes no such value ({why})", then="the run ends here; start it anew without that value")
+
+
+class NotKept(OutputError):
+    """Files of a run cannot be written to their folder."""
+
+    def __init__(self, what: str, folder: Path, error: OSError) -> None:
+        """`what` names the files."""
+        reason = (error.strerror or type(error).__name__).lower()
+        super().__init__(f"{what} cannot be kept in {str(folder)!r}: {reason}")
+        self.why = f"nothing can be written to {str(folder)!r} ({reason})"
 
 
 class RecordNotBegun(RecordFailed):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tuvl.durable.faults import NotKept
 from tuvl.errors import UsageError
 from tuvl.files import make_own_folder
 
@@ -61,15 +62,17 @@ class RunFiles:
 
     @contextmanager
     def held(self, run_id: str) -> Iterator[Path]:
-        """Have a run for as long as the block runs; raises `UsageError` when another process has it."""
+        """Have a run for as long as the block runs.
+
+        Raises `UsageError` when another process has it, and `NotKept` when nothing can be written there.
+        """
         path = self.database(run_id)
         try:
             make_own_folder(self._folder.parent)
             make_own_folder(self._folder)
             number = os.open(self._lock(run_id), os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            reason = (error.strerror or type(error).__name__).lower()
-            raise UsageError(f"the record of the run cannot be kept in {str(self._folder)!r}: {reason}") from None
+            raise NotKept("the record of the run", self._folder, error) from None
         try:
             if not _locked(number):
                 raise UsageError(f"run {run_id!r} goes on in another process")
