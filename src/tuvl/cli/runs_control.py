@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 from tuvl.cli.runs import Answer, RunsCommand
 from tuvl.cli.runs_text import columns, filters_text
@@ -10,7 +11,9 @@ from tuvl.cli.wording import seconds
 from tuvl.control import ControlAction
 from tuvl.data.control_rows import Settled
 from tuvl.data.run_rows import RunFilter
+from tuvl.durable.files import RunFiles
 from tuvl.errors import UsageError
+from tuvl.hosting.opening import THERE, is_elsewhere
 from tuvl.settings import load_settings
 from tuvl.supervision.opening import open_registry
 from tuvl.supervision.registry import RunRegistry
@@ -100,15 +103,20 @@ class RunControlCommand(RunsCommand):
         status = self._run(run_id)["status"]
         if status in ("queued", "suspended"):
             waits = "waits until a process takes it" if status == "queued" else "waits for somebody"
-            return _failed(
-                directive.kind, f"run {run_id} {waits}, and none has it just now; `tuvl runs cancel {run_id}` ends it"
-            )
+            return _failed(directive.kind, f"run {run_id} {waits}, and {self._how_to_end(run_id)}")
         if status != "running":
             return _failed(directive.kind, f"run {run_id} has ended ({status}); there is nothing to {directive.kind}")
         return _failed(
             directive.kind,
             f"run {run_id} is on record as running, and no process says that it has it: it died, or has just begun",
         )
+
+    def _how_to_end(self, run_id: str) -> str:
+        """Say what ends a run that nobody performs just now."""
+        root = Path(self._root)
+        if not RunFiles(root).has(run_id) and is_elsewhere(root, load_settings()):
+            return f"another process has the durable runs of this project, `tuvl serve` most likely: {THERE}"
+        return f"none has it just now; `tuvl runs cancel {run_id}` ends it"
 
     def _asked(self, question: Callable[[RunRegistry], Awaitable[Answer]]) -> Answer:
         async def ask() -> Answer:

@@ -22,11 +22,25 @@ if TYPE_CHECKING:
     from tuvl.durable.queued import SharedRuns
 
 FILE = "host.sqlite"
+_LOCK = "host.lock"
+
+
+THERE = "answer, approve or abort a run of it on its run page or over its HTTP API"
+"""What to do about a run that another process has on a file."""
 
 
 def is_shared(settings: Settings) -> bool:
     """Tell whether durable runs are kept where many processes may have them."""
     return (settings.database_url or "").startswith("postgres")
+
+
+def is_elsewhere(root: Path, settings: Settings) -> bool:
+    """Tell whether another process has the durable runs of a project, and nobody beside it can do anything to them."""
+    lock = root / ".tuvl" / _LOCK
+    if is_shared(settings) or not lock.exists():
+        return False
+    with held_lock(lock) as held:
+        return not held
 
 
 def executor_id() -> str:
@@ -118,11 +132,11 @@ def _on_file(root: Path) -> Iterator[Path]:
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise UsageError(f"durable runs cannot be kept in {str(folder)!r}: {reason}") from None
-    with held_lock(folder / "host.lock") as held:
+    with held_lock(folder / _LOCK) as held:
         if not held:
             raise UsageError(
-                "another process has the durable runs of this project; several share a PostgreSQL, named by "
-                "TUVL_DATABASE_URL"
+                f"another process has the durable runs of this project, `tuvl serve` most likely: {THERE}, or end that "
+                "process first. Several share a PostgreSQL, named by TUVL_DATABASE_URL"
             )
         path = folder / FILE
         # Made before SQLite makes it, so that nobody else can ever read it; its own files follow it in that.
