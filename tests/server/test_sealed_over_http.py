@@ -87,6 +87,13 @@ async def test_without_the_key_a_server_lists_those_runs_and_says_of_each_that_i
         problem(await client.get(f"/api/runs/{queued}/events"), 409, "encrypted")
         for path in (f"/runs/{waits}", f"/runs/{ended}", f"/runs/{queued}", "/runs", "/waiting", f"/waiting/{waits}"):
             assert "Ada" not in await page_of(server, path)
+        for path in (f"/runs/{waits}", f"/waiting/{waits}", "/waiting"):
+            page = await page_of(server, path)
+            assert "Something encrypted waits for an answer" in page
+            assert ("It can be answered where its key is" in page) is path.startswith("/waiting")
+            assert f'action="/waiting/{waits}"' not in page, "there is nothing to fill in"
+            assert ("TUVL_RECORD_KEY" in page) is (path != "/waiting")
+        assert listed["obstacle"] == "It can be answered where its key is."
         own = await client.post("/api/runs", json={**GREETED, "durable": True})
         assert own.json()["context"]["greeting"] == "Hello Ada"
     async with serving(project, settings=settings, durable=True) as server:

@@ -56,6 +56,8 @@ class WaitingRun:
     tenant: str | None
     also_requested_by: tuple[str, ...] = ()
     """Who has asked for the runs that it was forked from, and may answer as little as who has asked for it."""
+    encrypted: bool = False
+    """Whether what is asked takes another key than this process has; `message` says so then."""
 
     def to_json(self) -> JsonObject:
         """Return what callers of a server are told of it."""

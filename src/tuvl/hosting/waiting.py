@@ -42,6 +42,7 @@ def waiting_of(wait: "WaitRow") -> WaitingRun:
         requested_by=None if by is None else str(by),
         tenant=wait.tenant,
         also_requested_by=tuple(map(str, items(wait.asked.get(ALSO_REQUESTED_BY)))),
+        encrypted=not wait.document,  # there is one of each run that waits
     )
 
 

@@ -14,6 +14,8 @@ _FORM = "fields"
 
 def obstacle(wait: WaitingRun, reader: Principal) -> str:
     """Say why somebody may not answer; nothing when they may. What counts is judged where the answer comes."""
+    if wait.encrypted:
+        return "It can be answered where its key is."
     if wait.assignee is not None and wait.assignee != reader.id:
         return f"It is up to {shown(wait.assignee)} to answer."
     if wait.groups and reader.id == wait.requested_by:

@@ -15,6 +15,7 @@ from tuvl.hosting.requests import WaitingRun
 from tuvl.principal import Principal
 from tuvl.server.obstacles import obstacle
 from tuvl.server.pages.looks import ago, moment, pretty, shown, shown_lines
+from tuvl.server.pages.page import sentence
 from tuvl.server.pages.view import run_href
 from tuvl.values import JsonObject, JsonValue
 
@@ -129,6 +130,8 @@ def filled_in(card: WaitCard, given: Given) -> WaitCard:
 
 
 def _heading(wait: WaitingRun) -> str:
+    if wait.encrypted:
+        return "Something encrypted waits for an answer"
     match wait.kind:
         case "approval":
             return f"Approve a call of {shown(wait.asked.get('tool'))}?"
@@ -141,6 +144,8 @@ def _heading(wait: WaitingRun) -> str:
 
 
 def _message(wait: WaitingRun) -> str:
+    if wait.encrypted:
+        return sentence(shown(wait.message))
     match wait.kind:
         case "approval":
             asked = wait.asked
@@ -157,6 +162,8 @@ def _message(wait: WaitingRun) -> str:
 
 
 def _blocks(wait: WaitingRun) -> Iterator[Block]:
+    if wait.encrypted:
+        return
     match wait.kind:
         case "approval":
             yield Block(label="Arguments", text=pretty(wait.asked.get("arguments")))

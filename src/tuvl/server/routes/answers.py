@@ -23,10 +23,10 @@ Value = TypeVar("Value")
 
 async def answer_start(services: Services, request: Request, order: Order, caller: Caller | None) -> Response:
     """Start a run and answer as its client wants it; raises `Problem`. Without a `caller` anybody may."""
+    if "last-event-id" in request.headers:
+        # A browser that was cut off asks again by itself, for the events and not for another run.
+        raise Problem(409, "goes-on", "this would start another run; watch the one that there is, by its id")
     if order.mode == "stream":
-        if "last-event-id" in request.headers:
-            # A browser that was cut off asks again by itself, for the events and not for another run.
-            raise Problem(409, "goes-on", "this would start another run; watch the one that there is, by its id")
         services.streams.check_room()
     run = await services.starts.start(order)
     if isinstance(run, Known):
