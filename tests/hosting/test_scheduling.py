@@ -277,3 +277,15 @@ async def standing(host: Host, run_id: str) -> JsonObject | None:
         return await host.wait(run_id, 20)
     except NoSuchRun:  # on record, and not on the queue yet
         return None
+
+
+async def test_file_that_may_hide_a_workflow_with_a_schedule_is_told_once(
+    scheduler: Scheduler, starts: Starts, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    due = tmp_path / "workflows" / "due.yaml"
+    due.write_text(due.read_text(encoding="utf-8") + "x: [\n", encoding="utf-8")
+    await scheduler.look()
+    await scheduler.look()
+    assert starts.slots == []
+    (said,) = [record.getMessage() for record in caplog.records if "due.yaml" in record.getMessage()]
+    assert "has a mistake that may hide a workflow, whose schedule would start nothing" in said

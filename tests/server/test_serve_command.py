@@ -233,12 +233,13 @@ def test_a_project_with_mistakes_is_not_served(tmp_path, capsys):
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("text", ["kind: Workflow\nspec: [", "kind: Workfow\nmetadata: { name: lost }\nspec: {}\n"])
 @pytest.mark.parametrize("alone", [True, False])
-def test_a_project_with_a_workflow_that_cannot_be_seen_is_not_served(alone, tmp_path, capsys):
+def test_a_project_with_a_workflow_that_cannot_be_seen_is_not_served(alone, text, tmp_path, capsys):
     shop(tmp_path)
     for path in (tmp_path / "workflows").iterdir() if alone else ():
         path.unlink()
-    (tmp_path / "workflows" / "broken.yaml").write_text("kind: Workflow\nspec: [", encoding="utf-8")
+    (tmp_path / "workflows" / "broken.yaml").write_text(text, encoding="utf-8")
     assert main(["serve", "--port", "0", "--project", str(tmp_path)]) == 2
     assert "broken.yaml' has a mistake that may hide it; mend that file first" in capsys.readouterr().err
 

@@ -124,7 +124,11 @@ ALONE = Alone()
 
 def hidden(name: str, project: Surroundings) -> str | None:
     """Say in which file a document that is not found may stand; `None` when no mistake of a file hides it."""
-    files = project.hiding(name)
+    return mend_first(project.hiding(name))
+
+
+def mend_first(files: Sequence[HidingFacts]) -> str | None:
+    """Say that a file hides what is not found, and what to do; `None` when there is none that may."""
     return None if not files else f"{files[0].file!r} has a mistake that may hide it; mend that file first"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from tuvl.analysis.steps import mapping
-from tuvl.analysis.surroundings import hidden
+from tuvl.analysis.surroundings import hidden, mend_first
 from tuvl.check.finding import Report, Severity
 from tuvl.check.runner import check_document
 from tuvl.cli.execution import let_be_controlled
@@ -21,6 +21,7 @@ from tuvl.errors import ConfigError, UsageError
 from tuvl.offering.catalogue import CallReport, Catalogue
 from tuvl.offering.entries import Entry, Offered, Withheld, entries_of
 from tuvl.project.index import ProjectIndex
+from tuvl.project.unseen import unseen
 from tuvl.runtime import Engine
 from tuvl.settings import environment, load_settings
 from tuvl.source.document import Document
@@ -107,9 +108,10 @@ def _description(document: Document) -> str:
 
 
 def _others(options: McpOptions, first: Document, project: ProjectIndex) -> Iterator[Document]:
-    known, unseen = project.named("Workflow"), hidden("Workflow", project) if options.all else None
-    if unseen is not None:
-        raise UsageError(f"--all cannot see all workflows of the project: {unseen}")
+    known = project.named("Workflow")
+    first_of_all = mend_first(unseen(project, "Workflow")) if options.all else None
+    if first_of_all is not None:
+        raise UsageError(f"--all cannot see all workflows of the project: {first_of_all}")
     for name in dict.fromkeys([*options.also, *(known if options.all else ())]):
         document = project.workflow(name)
         if document is None:

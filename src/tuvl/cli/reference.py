@@ -22,6 +22,9 @@ Data goes to stdout, everything for people to stderr. Colour comes only on a ter
 | 4 | the run was aborted; after SIGTERM it gave its result, and a second SIGTERM ends the process at once, with 143 |
 | 130 | after Ctrl-C: the run was stopped and gave its result; a second Ctrl-C stops at once |
 
+`validate`, `run`, `test`, `lock` and `ship` check: a file that is no YAML is one with findings to them (1). To every
+other command that needs what is in it, it is an unreadable one (2).
+
 Output that cannot be written (a full disk) is said on stderr, whatever `--events` says, with exit code 1. A reader that
 has gone away and a stdout that is closed want no output, which is no failure. A list without entries is empty on
 stdout; why it is stands on stderr.

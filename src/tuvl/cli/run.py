@@ -14,13 +14,13 @@ from tuvl.cli.output import check_apart, check_destination
 from tuvl.cli.render import report_text
 from tuvl.cli.wording import count
 from tuvl.cli.workflow_file import Located, locate
-from tuvl.errors import TuvlError, UsageError
+from tuvl.errors import OutputError, TuvlError, UsageError
 from tuvl.project.replaced_models import check_replacements
 from tuvl.settings import environment
 from tuvl.shipping.mark import is_bundle
 from tuvl.values import printable_lines
 
-FINDINGS = 1
+FINDINGS = UNWRITTEN = 1
 MISUSE = 2
 INTERRUPTED = 130
 
@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
         return run_command(options_of(read_words(FLAGS, argv)))
     except TuvlError as error:
         sys.stderr.write(f"tuvl run: {printable_lines(str(error))}\n")
-        return MISUSE
+        return UNWRITTEN if isinstance(error, OutputError) else MISUSE
     except KeyboardInterrupt:
         # Before the run began there is nothing to stop, and no result.
         return INTERRUPTED

@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from tuvl.analysis.surroundings import hidden
+from tuvl.analysis.surroundings import mend_first
 from tuvl.check.finding import Severity
 from tuvl.cli.live import Mark
 from tuvl.cli.observing import Observing, observing
@@ -18,6 +18,7 @@ from tuvl.errors import ConfigError, UsageError
 from tuvl.heap import settle_heap
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
+from tuvl.project.unseen import unseen
 from tuvl.runtime import Engine
 from tuvl.server.options import ServerOptions
 from tuvl.settings import Settings, environment, load_settings
@@ -96,9 +97,9 @@ async def _serve(options: ServeOptions, project: ProjectIndex, settings: Setting
     if report.failed():
         sys.stderr.write(report_text(report, colour=False, least=Severity.ERROR))
         return FINDINGS
-    unseen = hidden("Workflow", project)
-    if unseen is not None:
-        raise UsageError(f"not all workflows of the project {project.relative(project.root)!r} can be seen: {unseen}")
+    hidden = mend_first(unseen(project, "Workflow"))
+    if hidden is not None:
+        raise UsageError(f"not all workflows of the project {project.relative(project.root)!r} can be seen: {hidden}")
     if not catalogue.workflows:
         raise UsageError(f"the project {project.relative(project.root)!r} has no workflow; see --project")
     observed.export(engine.counters)

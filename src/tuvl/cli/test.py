@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, assert_never
 
+from tuvl.analysis.surroundings import hidden
 from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.cli.streams import stdout_set_aside
 from tuvl.cli.test_report import TestReport, report_json, report_junit, report_text, summary_lines
@@ -16,11 +17,12 @@ from tuvl.project.layout import find_root
 from tuvl.scenarios.coverage import WorkflowCoverage, coverage_of, overall
 from tuvl.scenarios.generate import generate
 from tuvl.scenarios.judging import Judges
-from tuvl.scenarios.run import run_scenarios
+from tuvl.scenarios.run import Outcome, run_scenarios
 from tuvl.scenarios.scenario import Found, find_scenarios, select
 from tuvl.scenarios.unread import unread_files
 from tuvl.settings import environment, load_settings
 from tuvl.suggest import did_you_mean
+from tuvl.values import printable_lines
 
 TestFormat = Literal["text", "json", "junit"]
 
@@ -50,7 +52,7 @@ def run_tests(options: TestOptions) -> int:
     if options.min_coverage is not None and not 0 <= options.min_coverage <= 100:
         raise UsageError(f"--min-coverage takes a number from 0 to 100, not {options.min_coverage:g}")
     project = ProjectIndex(_root(options))
-    found = select(find_scenarios(project, options.paths), options.select)
+    found = select(find_scenarios(project, options.paths), options.select, project)
     unread = [] if options.select else unread_files(project, options.paths)
     if not found.scenarios and not unread and not options.generate:
         raise UsageError(_nothing(options))
@@ -65,9 +67,22 @@ def run_tests(options: TestOptions) -> int:
         sys.stderr.write("".join(f"{line}\n" for line in summary_lines(report)))
     if options.generate:
         _generate(project, found, coverages)
+    if _cannot_tell(outcomes, project, options):
+        return MISUSE
     if not delivered:
         return FAILURES
     return FAILURES if report.failed or not _covers_enough(coverages, options.min_coverage) else DONE
+
+
+def _cannot_tell(outcomes: Sequence[Outcome], project: ProjectIndex, options: TestOptions) -> bool:
+    """Whether there may be scenarios where nothing can be read; says what no outcome says."""
+    if options.paths or options.select:
+        return any(outcome.unreadable for outcome in outcomes)
+    told = {problem.message for outcome in outcomes for problem in outcome.problems}
+    for message in dict.fromkeys(project.unreadable):
+        if message not in told:
+            sys.stderr.write(f"tuvl test: {printable_lines(message)}\n")
+    return bool(project.unreadable)
 
 
 def _root(options: TestOptions) -> Path:
@@ -87,6 +102,7 @@ def _judges(options: TestOptions, project: ProjectIndex) -> Judges:
     name = options.judge_model
     if name is not None and "/" not in name and name not in project.presets:
         hint = did_you_mean(name, project.presets) or "name an AgentModel of the project, or `provider/model`"
+        hint = hidden(name, project) or hint
         raise UsageError(f"--judge-model names {name!r}, which is no AgentModel of this project; {hint}")
     return Judges(environ=environment(), timeout_s=load_settings().agent_judge_timeout_s, model=name)
 

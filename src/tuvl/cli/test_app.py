@@ -74,7 +74,7 @@ def run_scenarios(
     A scenario is a document of `kind: WorkflowTest`. It runs offline: a step that would reach outside and has no stub
     is not run, and fails the scenario. What a model is asked to judge is told apart; without a model it is skipped,
     and it never fails. Exit code 0 says that all passed, 1 that one failed or too little is covered,
-    2 that there is none.
+    2 that there is none, or that something of the project cannot be read.
     """
     from tuvl.cli.test import TestOptions, run_tests
 

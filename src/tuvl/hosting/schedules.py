@@ -13,6 +13,7 @@ from tuvl.dataclass import dataclass
 from tuvl.hosting.workshop import Stamps, stamps_of
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import is_prose
+from tuvl.project.unseen import unseen
 from tuvl.values import JsonObject
 
 UTC_NAME = "UTC"
@@ -60,6 +61,8 @@ class Read:
     schedules: tuple[Schedule, ...]
     unusable: Mapping[str, str]
     """Workflow → why its schedule starts nothing."""
+    hidden: tuple[str, ...] = ()
+    """Files with a mistake that may hide a workflow, with its schedule."""
 
 
 def read_schedules(root: Path, before: Read | None) -> Read:
@@ -92,4 +95,5 @@ def read_schedules(root: Path, before: Read | None) -> Read:
             unusable[name] = f"schedule {expression!r}: {error}"
         else:
             found.append(schedule)
-    return Read(stamps=stamps, schedules=tuple(found), unusable=unusable)
+    hidden = tuple(each.file for each in unseen(project, "Workflow"))
+    return Read(stamps=stamps, schedules=tuple(found), unusable=unusable, hidden=hidden)

@@ -112,6 +112,8 @@ class Scheduler:
         self._read = read
         for workflow, why in read.unusable.items():
             _log.warning("workflow %r starts nothing: %s", workflow, why)
+        for file in read.hidden:
+            _log.warning("%r has a mistake that may hide a workflow, whose schedule would start nothing", file)
 
     async def _started(self, schedule: Schedule, slot: float) -> bool:
         request = StartRequest(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tuvl.analysis.preset_faults import preset_faults
 from tuvl.analysis.steps import mapping
+from tuvl.analysis.surroundings import hidden
 from tuvl.artifacts.reference import SCHEME, SITE_TYPES, ArtifactRef, is_reference
 from tuvl.artifacts.registry import ArtifactView
 from tuvl.errors import ConfigError
@@ -74,11 +75,9 @@ class PlanProject:
     def _model(self, name: str) -> ModelPlan:
         document = None if "/" in name else self.index.preset(name)
         if document is None:
-            hiding = () if "/" in name else self.index.hiding(name)
-            if hiding:
-                raise ConfigError(
-                    f"AgentModel {name!r} is not found, and {hiding[0].file!r} has a mistake that may hide it"
-                )
+            why = None if "/" in name else hidden(name, self.index)
+            if why is not None:
+                raise ConfigError(f"AgentModel {name!r} is not found; {why}")
             return ModelPlan(name=name)
         for fault in (*script_faults(document), *preset_faults(mapping(document.data))):
             raise ConfigError(f"{document.file}: {fault.message}")

@@ -7,11 +7,14 @@ from tuvl.dataclass import dataclass
 from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document
 from tuvl.spec.schema_files import KINDS
+from tuvl.suggest import closest
 
 FOREIGN = "apiVersion"
 """A field that makes a document one of another tool."""
 
 _FOREIGN_LINE = re.compile(rf"^['\"]?{FOREIGN}['\"]?\s*:", re.MULTILINE)
+
+_KIND = re.compile(rb"(?<![\w.-])kind['\"]?\s*:\s*['\"]?([\w.-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,15 @@ def may_mention(raw: bytes, name: str) -> bool:
     return b"\0" in raw[:4] or re.search(rb"(?<![\w.-])%s(?![\w.-])" % re.escape(name.encode()), raw) is not None
 
 
+def may_hold(raw: bytes, kind: str) -> bool:
+    """Whether the bytes of a file spell a kind out, or one that looks like it, or cannot be searched."""
+    return may_mention(raw, kind) or any(_means(word.decode("ascii"), kind) for word in set(_KIND.findall(raw)))
+
+
+def _means(word: str, kind: str) -> bool:
+    return word not in KINDS and closest(word, KINDS) == kind
+
+
 def spells_name(text: str, name: str) -> bool:
     """Whether a text says `name: <name>`, as a document of that name does."""
     return re.search(rf"\bname['\"]?\s*:\s*['\"]?{re.escape(name)}(?![\w.-])", text) is not None
@@ -49,6 +61,16 @@ def may_hide(loaded: LoadedFile, name: str) -> bool:
     if any(problem.code != "TV004" for problem in loaded.problems):
         return not is_foreign_text(loaded)
     return any(_is_out_of_reach(document, name, loaded) for document in loaded.documents)
+
+
+def may_hide_kind(loaded: LoadedFile, kind: str) -> bool:
+    """Whether a file that may hold a kind has a mistake for which a document of that kind would not be found."""
+    if any(problem.code != "TV004" for problem in loaded.problems):
+        return not is_foreign_text(loaded)
+    return any(
+        document.kind is not None and _means(document.kind, kind) and not is_foreign(document)
+        for document in loaded.documents
+    )
 
 
 def _is_out_of_reach(document: Document, name: str, loaded: LoadedFile) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from tuvl.analysis.language_models import DEFAULT_MODEL
 from tuvl.analysis.reference_faults import called_workflows
 from tuvl.analysis.steps import WorkflowView, mapping
+from tuvl.analysis.surroundings import hidden
 from tuvl.errors import UsageError
 from tuvl.project.index import ProjectIndex
 from tuvl.source.document import Document
@@ -26,6 +27,7 @@ def check_replacements(models: Mapping[str, str], document: Document, project: P
             raise UsageError(f"{said} replaces {name!r}, which the workflow does not call; {hint}")
         if "/" not in preset and preset not in presets:
             hint = did_you_mean(preset, presets) or "write a provider string such as openai/gpt-4.1-mini"
+            hint = hidden(preset, project) or hint
             raise UsageError(f"{said} {name}={preset}: the project has no AgentModel {preset!r}; {hint}")
 
 

@@ -57,6 +57,8 @@ class Outcome:
     duration_ms: float = 0.0
     timeout_s: float | None = None
     """How long the scenario lets its run take, in seconds."""
+    unreadable: bool = False
+    """Whether it stands for a file that cannot be read at all, so that nobody knows what it holds."""
     judged: tuple[Judged, ...] = ()
     """What models said of the run; it is no part of the verdict."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tuvl.analysis.steps import WorkflowView, mapping, text
+from tuvl.analysis.surroundings import hidden
 from tuvl.check.belonging import is_ours
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
@@ -88,15 +89,15 @@ def hides(loaded: LoadedFile | None) -> bool:
     return any(is_ours(document, named=False) and document.kind not in KINDS for document in loaded.documents)
 
 
-def select(found: Found, names: Sequence[str]) -> Found:
+def select(found: Found, names: Sequence[str], project: ProjectIndex) -> Found:
     """Keep the scenarios of these names; raises `UsageError` for a name that none has."""
     if not names:
         return found
     known = {each.name for each in found.scenarios}
     for name in names:
         if name not in known:
-            listed = ", ".join(sorted(known)) or "none"
-            raise UsageError(f"--select names {name!r}, which no scenario is called; there are: {listed}")
+            listed = f"there are: {', '.join(sorted(known)) or 'none'}"
+            raise UsageError(f"--select names {name!r}, which no scenario is called; {hidden(name, project) or listed}")
     kept = tuple(each for each in found.scenarios if each.name in names)
     tested = {each.workflow for each in kept}
     return Found(scenarios=kept, workflows=tuple(name for name in found.workflows if name in tested))

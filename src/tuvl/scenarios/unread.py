@@ -1,13 +1,14 @@
 """Files that may hold scenarios and cannot be read as such: none of them may be passed over as if it were not there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from tuvl.analysis.steps import WorkflowView, mapping
 from tuvl.check.finding import Severity
 from tuvl.check.one_file import check_file
 from tuvl.check.runner import merged
 from tuvl.errors import UsageError
-from tuvl.project.hiding import may_mention
+from tuvl.project.hiding import may_hold, may_mention
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import absolute, is_prose
 from tuvl.project.loading import LoadedFile, display_name, read_file
@@ -21,15 +22,17 @@ UNREAD = "<not read>"
 def unread_files(project: ProjectIndex, paths: Sequence[Path] = ()) -> list[Outcome]:
     """Return an outcome for each file that may hold scenarios and is no YAML, or holds a misspelt kind.
 
-    Without paths it is every file in the folder of scenarios, and every other one that mentions their kind. With paths
-    it is the files that they name, and of those the ones below the folders that they name.
+    Without paths it is every file in the folder of scenarios, and every other one that mentions their kind, or one that
+    looks like it, or cannot be read at all. With paths it is the files that they name, and of those the ones below the
+    folders that they name; the file of a workflow stands for what mentions its name.
     """
     asked, tests = [path.resolve() for path in paths], project.folder("tests").resolve()
+    names = set(_workflows(project, asked))
     read = {document.file for document in project.documents(KIND)}
     outcomes = []
     for path in dict.fromkeys((*(absolute(path) for path in paths if path.is_file()), *project.paths)):
         full = path.resolve()
-        below = not asked or any(folder in full.parents for folder in asked)
+        below = not asked or any(folder in full.parents for folder in asked) or _mentions(project, path, names)
         if full in asked or (below and not is_prose(path) and _may_be_meant(project, path, full, tests)):
             outcomes.append(None if display_name(path) in read else _outcome(project, path))
     return [outcome for outcome in outcomes if outcome is not None]
@@ -37,7 +40,18 @@ def unread_files(project: ProjectIndex, paths: Sequence[Path] = ()) -> list[Outc
 
 def _may_be_meant(project: ProjectIndex, path: Path, full: Path, tests: Path) -> bool:
     raw = project.raw(path)
-    return tests in full.parents or (raw is not None and may_mention(raw, KIND))
+    return tests in full.parents or raw is None or may_mention(raw, KIND) or may_hold(raw, KIND)
+
+
+def _workflows(project: ProjectIndex, asked: Sequence[Path]) -> Iterator[str]:
+    for document in project.documents("Workflow"):
+        if Path(document.file).resolve() in asked:
+            yield WorkflowView(mapping(document.data)).name
+
+
+def _mentions(project: ProjectIndex, path: Path, names: Collection[str]) -> bool:
+    raw = project.raw(path) if names else None
+    return raw is not None and any(may_mention(raw, name) for name in names)
 
 
 def _outcome(project: ProjectIndex, path: Path) -> Outcome | None:
@@ -45,8 +59,16 @@ def _outcome(project: ProjectIndex, path: Path) -> Outcome | None:
     problems = (_unreadable(path),) if loaded is None else tuple(_mistakes(loaded, project))
     if not problems:
         return None
-    first = problems[0]
-    return Outcome(name=UNREAD, workflow="", file=first.file, line=first.line, verdict="broken", problems=problems)
+    first, unreadable = problems[0], loaded is None
+    return Outcome(
+        name=UNREAD,
+        workflow="",
+        file=first.file,
+        line=first.line,
+        verdict="broken",
+        problems=problems,
+        unreadable=unreadable,
+    )
 
 
 def _unreadable(path: Path) -> Problem:
