@@ -346,10 +346,11 @@ class Host:
         self._performer.abort(run_id, reason, by=by)
         self._runs.idling.wake()
 
-    async def fork(self, run_id: str, at: str, by: Principal, *, here: bool = False) -> str:
+    async def fork(self, run_id: str, at: str, by: Principal, *, here: bool = False, new: str | None = None) -> str:
         """Start a run with the record of another one up to the first visit of a step, and return its id.
 
-        It has the input and the definition of that one, and is a run of whoever forks. Raises `NoSuchRun`, and
+        It has the input and the definition of that one, and is a run of whoever forks. With the id `new` it is made
+        once, however often that is said. Raises `NoSuchRun`, and
         `UsageError` for a step that the run has not come to or a workflow that the principal may not run.
         """
         standing = await self._standing(run_id)
@@ -368,7 +369,7 @@ class Host:
             plan = prepared.plan
             check_start(plan, by)
         await self.still_used()  # also where it was last of use long before the fork begins
-        new = uuid4().hex
+        new = new or uuid4().hex
         await self._accepting.accept(new, started, payload, plan, here=here)
         return new
 

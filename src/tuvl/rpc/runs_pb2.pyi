@@ -165,12 +165,14 @@ class AbortResponse(_message.Message):
     def __init__(self, run_id: _Optional[str] = ...) -> None: ...
 
 class ForkRequest(_message.Message):
-    __slots__ = ("run_id", "at")
+    __slots__ = ("run_id", "at", "idempotency_key")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     AT_FIELD_NUMBER: _ClassVar[int]
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     at: str
-    def __init__(self, run_id: _Optional[str] = ..., at: _Optional[str] = ...) -> None: ...
+    idempotency_key: str
+    def __init__(self, run_id: _Optional[str] = ..., at: _Optional[str] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
 
 class RenewRequest(_message.Message):
     __slots__ = ("run_id",)

@@ -18,6 +18,7 @@ from tuvl.server.obstacles import told_of
 from tuvl.server.problems import Problem
 from tuvl.server.routes.forms import Answer, Fork, Instruction, RunsAsked, checked
 from tuvl.server.services import Services
+from tuvl.server.starting import checked_key
 from tuvl.values import dump_json
 
 SERVICE = "tuvl.v1.Runs"
@@ -100,8 +101,8 @@ class _Runs:
         return pb.AbortResponse(run_id=asked.run_id)
 
     async def fork(self, asked: pb.ForkRequest, caller: Caller) -> pb.StartResponse:
-        form = checked(Fork, {"at": asked.at})
-        forked = await fork_for(self._services, _id(asked.run_id), form.at, caller)
+        form, key = checked(Fork, {"at": asked.at}), checked_key(asked.idempotency_key or None)
+        forked = await fork_for(self._services, _id(asked.run_id), form.at, caller, key=key)
         return begun_of(await self._services.reading.run(forked, caller.principal))
 
     async def renew(self, asked: pb.RenewRequest, caller: Caller) -> pb.StartResponse:

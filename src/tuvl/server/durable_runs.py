@@ -183,13 +183,17 @@ class DurableRuns:
 
     async def find(self, run_id: str, workflow: str, by: Principal) -> DurableRun | None:
         """Return a run that was started before, wherever; raises `Unopened` for one that takes another key."""
+        return self.watched(run_id, workflow, by) if await self.has(run_id) else None
+
+    async def has(self, run_id: str) -> bool:
+        """Tell whether there is such a run, wherever; raises `Unopened` for one that takes another key."""
         if self._host is None:
-            return None
+            return False
         try:
             await self._host.state(run_id)
         except NoSuchRun:
-            return None
-        return self.watched(run_id, workflow, by)
+            return False
+        return True
 
     def watched(self, run_id: str, workflow: str, by: Principal) -> DurableRun:
         """Return a run for a client that watches it and may leave."""
@@ -239,11 +243,14 @@ class DurableRuns:
         if not await self._registry.direct(run_id, Directive(kind="abort", message=reason, by=by.id), by):
             raise Problem(409, "not-reached", f"run {run_id!r} is not durable, and its process cannot be reached")
 
-    async def fork(self, run_id: str, at: str, by: Principal) -> str:
-        """Start a run of somebody's with the record of another one up to a step; returns its id, raises `Problem`."""
+    async def fork(self, run_id: str, at: str, by: Principal, *, new: str) -> str:
+        """Start a run of somebody's with the record of another one up to a step; returns its id, raises `Problem`.
+
+        Said again with the same `new` id, it starts nothing more.
+        """
         await self._reading.run(run_id, by)
         with _on_record(run_id, "begin from"):
-            return await self.host.fork(run_id, at, by)
+            return await self.host.fork(run_id, at, by, new=new)
 
     async def renew(self, run_id: str, by: Principal) -> None:
         """Have a run that nobody performs go on with the files as they are now; raises `Problem`."""

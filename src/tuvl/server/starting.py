@@ -73,10 +73,7 @@ class Order:
         That of a stranger counts together with what is asked: no key of theirs is taken for another request, which
         would tell that somebody has used it, or keep others from using it.
         """
-        of_whom: list[JsonValue] = [self.principal.tenant, self.principal.id, self.key]
-        if self.address is not None:
-            of_whom += [self.address, self.digest]
-        return hashlib.sha256(canonical(of_whom).encode()).hexdigest()
+        return kept_key(self.principal, self.key, *([] if self.address is None else [self.address, self.digest]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +100,19 @@ BEGUN_WITHIN_S = 10.0
 
 LOOK_S = 0.1
 """Seconds between two looks whether it is."""
+
+
+def kept_key(of: Principal, key: str | None, *more: JsonValue) -> str:
+    """Return what is kept of a key: of whom it is, and what it says."""
+    of_whom: list[JsonValue] = [of.tenant, of.id, key, *more]
+    return hashlib.sha256(canonical(of_whom).encode()).hexdigest()
+
+
+def check_body(claimed: StartKey, body: str) -> None:
+    """Raise `Problem` for a key that came with something else before."""
+    if claimed.body != body:
+        said = "this Idempotency-Key came with another request before; use a new one for this"
+        raise Problem(422, "key-reused", said)
 
 
 def check_rights(offered: Offered, principal: Principal) -> None:
@@ -141,7 +151,7 @@ class Starts:
         self._check(order)
         if order.key is None:
             return await self._begin(order, uuid4().hex)
-        with self._lock(order.key_digest) as lock:
+        with self.lock(order.key_digest) as lock:
             async with lock:
                 return await self._once(order)
 
@@ -166,10 +176,7 @@ class Starts:
     async def _claimed(self, order: Order, run_id: str) -> StartKey:
         keys = self._access.store.access
         claimed = await keys.claim(order.key_digest, body=order.digest, run_id=run_id, at=self._clock.now())
-        if claimed.body != order.digest:
-            raise Problem(
-                422, "key-reused", "this Idempotency-Key came with another request before; use a new one for this"
-            )
+        check_body(claimed, order.digest)
         return claimed
 
     async def _first(self, order: Order, run_id: str) -> LiveRun | DurableRun:
@@ -259,7 +266,7 @@ class Starts:
             raise Problem(409, "not-runnable", str(error)) from None
 
     @contextmanager
-    def _lock(self, key: str) -> Iterator[asyncio.Lock]:
+    def lock(self, key: str) -> Iterator[asyncio.Lock]:
         """Give the lock under which one key is looked at, and forget it when nobody waits for it."""
         lock = self._keys.setdefault(key, asyncio.Lock())
         try:

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
+from fastapi import Header
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
@@ -15,6 +16,15 @@ Absent = SkipJsonSchema[None]
 """A header or query parameter that is not there; none is sent that is `null`."""
 
 Name: TypeAlias = Annotated[str, Field(max_length=200)]
+
+IdempotencyKey: TypeAlias = Annotated[
+    str | Absent,
+    Header(
+        description="Requests of a caller with the same key and body start one run.",
+        json_schema_extra={"minLength": 1, "maxLength": 200},
+    ),
+]
+"""What makes several requests one start."""
 
 Shape = TypeVar("Shape", bound=BaseModel)
 

@@ -14,6 +14,7 @@ from tuvl.server.routes.forms import (
     STREAM,
     Absent,
     Accepted,
+    IdempotencyKey,
     ResultDocument,
     RunList,
     RunsAsked,
@@ -55,13 +56,7 @@ def runs_router(services: Services) -> APIRouter:
         body: StartRequest,
         request: Request,
         caller: Annotated[Caller, Depends(starter)],
-        idempotency_key: Annotated[
-            str | Absent,
-            Header(
-                description="Requests of a caller with the same key and body start one run.",
-                json_schema_extra={"minLength": 1, "maxLength": 200},
-            ),
-        ] = None,
+        idempotency_key: IdempotencyKey = None,
         prefer: Annotated[
             str | Absent, Header(description="Without `mode`, `respond-async` is for `detached`.")
         ] = None,

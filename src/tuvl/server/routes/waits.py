@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tuvl.hosting.requests import AnswerRequest
@@ -10,9 +11,9 @@ from tuvl.server.authentication import Caller
 from tuvl.server.forks import fork_for
 from tuvl.server.obstacles import told_of
 from tuvl.server.problems import JsonRoute
-from tuvl.server.routes.answers import accepted
+from tuvl.server.routes.answers import accepted, key_of
 from tuvl.server.routes.callers import caller_with
-from tuvl.server.routes.forms import Accepted, Answer, AnswerTaken, Fork, Instruction, Waits, problems
+from tuvl.server.routes.forms import Accepted, Answer, AnswerTaken, Fork, IdempotencyKey, Instruction, Waits, problems
 from tuvl.server.services import Services
 
 RunId = Annotated[str, Path(max_length=200, description="Id of the run.")]
@@ -46,9 +47,16 @@ def waits_router(services: Services) -> APIRouter:
         return await accepted(services, run_id, caller.principal)
 
     @router.post("/runs/{run_id}/fork", status_code=202, responses=problems(404, 409, 415), response_model=Accepted)
-    async def fork_run(run_id: RunId, body: Fork, caller: Annotated[Caller, Depends(operator)]) -> Response:
+    async def fork_run(
+        run_id: RunId,
+        body: Fork,
+        request: Request,
+        caller: Annotated[Caller, Depends(operator)],
+        idempotency_key: IdempotencyKey = None,
+    ) -> Response:
         """Start a run with the record of a durable one up to a step: also needs the scope `runs:start`."""
-        return await accepted(services, await fork_for(services, run_id, body.at, caller), caller.principal)
+        forked = await fork_for(services, run_id, body.at, caller, key=key_of(request))
+        return await accepted(services, forked, caller.principal)
 
     @router.post("/runs/{run_id}/renew", status_code=202, responses=problems(404, 409), response_model=Accepted)
     async def renew_run(run_id: RunId, caller: Annotated[Caller, Depends(operator)]) -> Response:
