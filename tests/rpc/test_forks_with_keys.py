@@ -50,7 +50,8 @@ async def test_a_key_that_came_with_something_else_is_refused_for_a_fork(tmp_pat
         problem(await web.post(path, json={"at": "greet"}, headers=KEYED), 422, "key-reused")
         async with refused(StatusCode.INVALID_ARGUMENT, "key-reused"):
             await client.Fork(pb.ForkRequest(run_id=run_id, at="greet", idempotency_key="again"))
-        problem(await web.post(path, json={"at": "greet"}, headers={"Idempotency-Key": "k" * 201}), 400, "key-unreadable")
+        unreadable = {"Idempotency-Key": "k" * 201}
+        problem(await web.post(path, json={"at": "greet"}, headers=unreadable), 400, "key-unreadable")
 
 
 async def test_a_fork_that_is_refused_leaves_its_key_free(tmp_path):
