@@ -22,7 +22,8 @@ test: $(VENV)/.dev $(VENV)/.node $(VENV)/.browser ## run every test
 	@$(BIN)/pytest -n auto --dist worksteal $(PYTEST_FLAGS)
 
 soak: $(VENV)/.dev $(VENV)-schemathesis/.ready ## run the long tests: a crash before and after every row of a record, workers killed at random
-	@TUVL_SOAK=1 $(BIN)/pytest -n auto $(PYTEST_FLAGS) tests/durable tests/hosting tests/server
+	@TUVL_SOAK=1 $(BIN)/pytest -n auto $(PYTEST_FLAGS) tests/durable tests/hosting tests/server \
+		tests/cli/test_cli_process.py tests/spec/test_shape_property.py
 
 lint: $(VENV)/.dev ## look for mistakes and bad habits
 	@$(BIN)/ruff check $(CODE)
