@@ -31,6 +31,8 @@ class KeyRead:
     need: Need
     shown: bool = False
     """Whether something of the value can stand in the text that comes out."""
+    revealed: bool = False
+    """Whether a reader of what comes out learns something of the value: its text, or a number."""
 
     @property
     def key(self) -> str:
@@ -90,7 +92,7 @@ def _template(
             need = "never"
         elif sure and path[0] in found.certain:
             need = "always"
-        yield KeyRead(path, place, field, need, path in found.shown)
+        yield KeyRead(path, place, field, need, path in found.shown, path in found.revealed)
 
 
 def _router(step: StepView) -> Iterator[KeyRead]:

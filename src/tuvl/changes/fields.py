@@ -196,7 +196,7 @@ _STEPS: Mapping[str, Mapping[str, Policy]] = {
     },
     "HumanUi": {
         **dict.fromkeys(("title", "instruction"), Says()),
-        "display_context": Members(added="field-changed", removed="approval-weakened", order="field-changed"),
+        "display_context": Elsewhere("shown_to_person"),
     },
     "FeedbackField": {
         **dict.fromkeys(("name", "type", "label", "choices"), Says()),

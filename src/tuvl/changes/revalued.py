@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 
 from tuvl.analysis.inside import inside
-from tuvl.analysis.key_reads import key_reads
+from tuvl.analysis.key_reads import KeyRead, key_reads
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.changes.deeds import deeds_of
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.producers import Inside, called_by
 from tuvl.changes.provenance import BEFORE, MADE, SEEN, Asked, Effort, Links, Provenance, TangledError, keys_of
 from tuvl.changes.renames import StepPairs, pair_steps
+from tuvl.changes.shown_to_person import is_shown
 from tuvl.project.index import ProjectIndex
 from tuvl.values import canonical
 
@@ -198,7 +199,7 @@ class Origins:
             if place is None or not self._asks(step):
                 continue
             reads = self.provenance.graph.places[place].reads
-            found[name] = keys_of(tuple(read for read in reads if not _is_aside(step, read.place)))
+            found[name] = keys_of(tuple(read for read in reads if _is_looked_at(step, read)))
         return found
 
     def _asks(self, step: StepView) -> bool:
@@ -210,6 +211,11 @@ class Origins:
 
 def _acts(facts: WorkflowFacts, step: StepView) -> bool:
     return bool(deeds_of(facts, step)) and step.kind not in ("Agent", "HumanInTheLoop")
+
+
+def _is_looked_at(step: StepView, read: KeyRead) -> bool:
+    """Whether a person is shown what a step reads, or may be by the workflow that it runs."""
+    return is_shown(step, read) if step.kind == "HumanInTheLoop" else not _is_aside(step, read.place)
 
 
 def _is_aside(step: StepView, place: tuple[str | int, ...]) -> bool:

@@ -19,6 +19,7 @@ from tuvl.changes.outputs import compare_output, compare_response, compare_trigg
 from tuvl.changes.renames import StepPairs, pair_steps
 from tuvl.changes.routes import compare_exits, compare_outcomes, compare_routes
 from tuvl.changes.shown_keys import compare_shown_keys
+from tuvl.changes.shown_to_person import compare_shown
 from tuvl.changes.site import Doc, doc_of
 from tuvl.changes.tools import compare_descriptions, compare_tools
 from tuvl.changes.walk import Inherited, Walk, object_node
@@ -137,6 +138,8 @@ def _pair(
             gone, come = compare_outcomes(findings, facts, before, after, spot)
             told[0].update(gone)
             told[1].update(come)
+    elif after.kind == "HumanInTheLoop" and not replaced:
+        compare_shown(findings, facts, before, after, spot)
     elif after.kind == "Response" and not replaced:
         compare_response(findings, before, after, spot)
 

@@ -22,6 +22,8 @@ class Scan:
     certain: frozenset[str] = frozenset()
     shown: frozenset[tuple[str, ...]] = frozenset()
     """The dotted reads that are shown, as far as they are written out."""
+    revealed: frozenset[tuple[str, ...]] = frozenset()
+    """The same with those that are shown as numbers: whoever reads the text learns something of them."""
     problems: tuple[str, ...] = ()
     is_template: bool = False
     single_expression: bool = False
@@ -45,6 +47,7 @@ def scan(text: str) -> Scan:
         paths=paths,
         certain=names,
         shown=frozenset(paths),
+        revealed=frozenset(paths),
         is_template=True,
         single_expression=plain.single is not None,
     )
@@ -53,7 +56,7 @@ def scan(text: str) -> Scan:
 def _scan_syntax(text: str) -> Scan:
     # Jinja's parser takes most of a tenth of a second to import, and few files need it.
     from tuvl.templating.reads import reads_of
-    from tuvl.templating.shown import shown_paths
+    from tuvl.templating.shown import REVEALS_NOTHING, shown_paths
     from tuvl.templating.syntax import parse_template
 
     syntax = parse_template(text)
@@ -64,6 +67,7 @@ def _scan_syntax(text: str) -> Scan:
         defaulted=frozenset(reads.maybe - reads.surely),
         certain=frozenset(reads.certain),
         shown=shown_paths(syntax.body),
+        revealed=shown_paths(syntax.body, REVEALS_NOTHING),
         problems=syntax.problems,
         is_template=True,
         single_expression=syntax.single is not None,
