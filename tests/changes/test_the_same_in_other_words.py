@@ -131,6 +131,12 @@ SAME: list[tuple[str, str, str]] = [
     ("key in a docstring", 'return {"n": 1}', '"""Not of total."""\nreturn {"n": 1}'),
     ("loop variable", 'return {"n": sum(a for a in ctx["id"])}', 'return {"n": sum(b for b in ctx["id"])}'),
     ("variable", 'x = 1\ny = 2\nreturn {"n": x - y}', 'y = 1\nx = 2\nreturn {"n": y - x}'),
+    ("key of the same name", 'n = ctx["id"]\nreturn {"n": n}', 'a = ctx["id"]\nreturn {"n": a}'),
+    ("key that is asked for", 'n = ctx.get("n", 1)\nreturn {"n": n}', 'a = ctx.get("n", 1)\nreturn {"n": a}'),
+    ("key in a condition", 'n = 1\nif "n" in ctx:\n    return {}', 'a = 1\nif "n" in ctx:\n    return {}'),
+    ("text that is given back", 'n = 1\nreturn {"n": f"n is {n}"}', 'a = 1\nreturn {"n": f"n is {a}"}'),
+    ("failure", 'n = 1\nraise ValueError(f"no n: {n}")', 'a = 1\nraise ValueError(f"no n: {a}")'),
+    ("log", 'n = 1\nlog.info("n is %s", n)', 'a = 1\nlog.info("n is %s", a)'),
     (
         "exception",
         "try:\n    pass\nexcept OSError as a:\n    print(a)",
@@ -151,6 +157,19 @@ OTHER: list[tuple[str, str, str]] = [
     ("outermost list", "return {'n': [x for x in x]}", "return {'n': [y for y in y]}"),
     ("names that are read", 'a = 1\nreturn {"n": len(locals()["a"])}', 'b = 1\nreturn {"n": len(locals()["a"])}'),
     ("names that a query reads", 'a = [1]\nreturn sql("from a")', 'b = [1]\nreturn sql("from a")'),
+    ("name that a table has", 'a = [1]\nreturn table("a")', 'b = [1]\nreturn table("a")'),
+    ("query of a variable", 'a = [1]\nq = "from a"\nreturn sql(q)', 'b = [1]\nq = "from a"\nreturn sql(q)'),
+    (
+        "query of a function inside",
+        'a = [1]\ndef q():\n    return "from a"\nreturn sql(q())',
+        'b = [1]\ndef q():\n    return "from a"\nreturn sql(q())',
+    ),
+    ("query of a message", 'a = [1]\nraise sql("from a")', 'b = [1]\nraise sql("from a")'),
+    (
+        "name of Python that means something else",
+        'from x import print\na = 1\nprint("from a")',
+        'from x import print\nb = 1\nprint("from a")',
+    ),
     (
         "tools in a class",
         'class A:\n    def f(self):\n        """A."""\noffer(A())',

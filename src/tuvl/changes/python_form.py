@@ -5,14 +5,14 @@ may use, stays.
 """
 
 import ast
-import re
 import symtable
 from collections.abc import Iterator
 from copy import copy
 
+from tuvl.changes.python_words import words_looked_up
+
 _DOC_READERS = frozenset({"__doc__", "getdoc", "getsource", "getcomments", "getsourcelines", "doctest", "help"})
 _NAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "stack", "tb_frame"})
-_WORD = re.compile(r"\w+")
 _NODE = "node"
 """The decorator of nodes, which reads no docstring."""
 
@@ -25,8 +25,9 @@ def plain(tree: ast.Module, handed_on: frozenset[str]) -> ast.Module:
     if not said & _DOC_READERS:
         _without_texts(tree, handed_on)
     if not said & _NAME_READERS:
+        taken = frozenset(_taken(tree))
         for function in _outermost(tree):
-            _numbered(function)
+            _numbered(function, taken)
     return tree
 
 
@@ -101,9 +102,21 @@ def _outermost(tree: ast.AST) -> Iterator[_Function]:
             yield from _outermost(each)
 
 
-def _numbered(function: _Function) -> None:
+def _taken(tree: ast.Module) -> Iterator[str]:
+    """Names that a file gives something, wherever in it."""
+    for each in ast.walk(tree):
+        match each:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.alias(name=name, asname=asname):
+                yield asname or name.partition(".")[0]
+
+
+def _numbered(function: _Function, taken: frozenset[str]) -> None:
     """Give the variables of a function numbers, in the order in which they come."""
-    own = _own_names(function)
+    own = _own_names(function, taken)
     numbers: dict[str, str] = {}
 
     def number(name: str) -> str:
@@ -122,7 +135,7 @@ def _numbered(function: _Function) -> None:
                     each.names = [number(name) for name in each.names]
 
 
-def _own_names(function: _Function) -> frozenset[str]:
+def _own_names(function: _Function, taken: frozenset[str]) -> frozenset[str]:
     """Names that are variables of the function, or of one inside, wherever they stand in it, and nothing else."""
     alone = copy(function)
     alone.decorator_list, alone.returns = [], None
@@ -138,13 +151,7 @@ def _own_names(function: _Function) -> frozenset[str]:
                 others.add(name)
             elif symbol.is_local():
                 found.add(name)
-    return frozenset(found - others - _words(function))
-
-
-def _words(function: _Function) -> set[str]:
-    """Words of texts: some libraries look variables up that a query names."""
-    texts = (each.value for each in ast.walk(function) if isinstance(each, ast.Constant))
-    return {word for text in texts if isinstance(text, str) for word in _WORD.findall(text)}
+    return frozenset(found - others - words_looked_up(function, taken))
 
 
 def _below(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
