@@ -167,10 +167,11 @@ def fork_point(base: str) -> str:
 
 
 def run(command: str, *words: str, capture: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run a command of tuvl."""
+    """Run a command of tuvl: the installed one, whatever modules lie in the folder that is checked."""
     sys.stdout.flush()
     return subprocess.run(
-        [sys.executable, "-m", "tuvl", command, *words],
+        [sys.executable, "-P", "-m", "tuvl", command, *words],
+        env={name: value for name, value in os.environ.items() if name != "GATE_TOKEN"},
         stdout=subprocess.PIPE if capture else None,
         encoding="utf-8",
         check=False,

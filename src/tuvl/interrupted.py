@@ -12,6 +12,9 @@ INTERRUPTED = 130
 _SCRIPTS = frozenset({"tuvl", "tuvl.exe", "tuvl-script.py", "tuvl-script.pyw"})
 """What installers call the script that starts the command."""
 
+_ISOLATION = ("-I", "-P")
+"""Options of Python that keep it from importing what lies in the folder it is started in."""
+
 
 def quiet_until_main() -> None:
     """Let Ctrl-C end the process at once, if it is the command's own, until `stop_quietly_no_more` is called.
@@ -43,7 +46,8 @@ def hush_late_threads() -> None:
 def _is_ours() -> bool:
     # While `python -m tuvl` imports the package, its words are not yet where they will be.
     started = os.path.basename(sys.argv[0]) if sys.argv else ""
-    return started in _SCRIPTS or sys.orig_argv[1:3] == ["-m", "tuvl"]
+    words = [word for word in sys.orig_argv[1:] if word not in _ISOLATION]
+    return started in _SCRIPTS or words[:2] == ["-m", "tuvl"]
 
 
 def _end(number: int, frame: object) -> None:

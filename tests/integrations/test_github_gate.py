@@ -98,7 +98,7 @@ def gate(project: Path, github: GitHub, *, event: object = None, **settings: str
         "no_proxy": "127.0.0.1",
         **settings,
     }
-    words = [sys.executable, str(FOLDER / "gate.py")]
+    words = [sys.executable, "-I", str(FOLDER / "gate.py")]
     return subprocess.run(words, cwd=project, env=environ, capture_output=True, encoding="utf-8", timeout=100)
 
 
@@ -151,6 +151,35 @@ def test_token_that_may_not_write_is_a_warning(project: Path, github: GitHub) ->
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.parametrize(
+    "module", ["yaml.py", "json.py", "typing_extensions.py", "tuvl/__main__.py", "sitecustomize.py"]
+)
+def test_modules_of_the_checked_folder_are_never_run(module: str, project: Path, github: GitHub) -> None:
+    misspell(project)
+    path = project / module
+    path.parent.mkdir(exist_ok=True)
+    (path.parent / "__init__.py").touch()
+    path.write_text("import os\nopen('ran', 'w').close()\nos._exit(0)\n")
+    assert gate(project, github).returncode == 1
+    assert not (project / "ran").exists()
+
+
+def test_token_is_not_handed_to_the_check(project: Path, github: GitHub) -> None:
+    """What is checked may name variables; the one with the token is there for the comment alone."""
+    (project / "llms").mkdir(exist_ok=True)
+    (project / "llms" / "leak.yaml").write_text(
+        "kind: AgentModel\nmetadata: { name: leak }\nspec: { provider: openai, model: m, api_key: '${GATE_TOKEN}' }\n"
+    )
+    told = gate(project, github, GATE_STRICT="true").stdout
+    assert "GATE_TOKEN" in told
+
+
+def test_action_looks_for_no_module_in_the_checked_folder() -> None:
+    steps = yaml.safe_load((FOLDER / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
+    scripts = [line for step in steps for line in step["run"].splitlines()]
+    assert [line for line in scripts if re.search(r"python[0-9.]*\"? +-m", line)] == []
+
+
 def test_push_without_a_pull_request_has_no_comment(project: Path, github: GitHub) -> None:
     misspell(project)
     assert gate(project, github, event={"ref": "refs/heads/main"}).returncode == 1
@@ -176,6 +205,31 @@ def test_settings_reach_the_command(project: Path, github: GitHub) -> None:
     assert gate(project, github).returncode == 1
     assert gate(project, github, GATE_CHANGED_SINCE="--help").returncode == 2
     assert gate(project, github, GATE_PATHS="--help").returncode == 2
+
+
+HOSTILE = """
+import os, pathlib
+pathlib.Path("ran").write_text(os.environ.get("GATE_TOKEN", ""))
+os._exit(0)
+"""
+
+
+def test_modules_in_the_folder_that_is_checked_are_never_run(project: Path, github: GitHub) -> None:
+    """Python looks there first for whatever it imports, when it is started as `python -m`."""
+    misspell(project)
+    names = ("yaml.py", "json.py", "venv.py", "sitecustomize.py", "tuvl/__init__.py", "tuvl/__main__.py")
+    write(project, dict.fromkeys(names, HOSTILE))
+    ended = gate(project, github, GATE_DIFF="gate")
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert "::error file=w.yaml,line=8," in ended.stdout
+    assert not (project / "ran").exists()
+
+
+def test_every_python_of_the_action_is_told_not_to_look_in_the_folder_it_is_started_in() -> None:
+    action = yaml.safe_load((FOLDER / "action.yml").read_text(encoding="utf-8"))
+    started = [line for step in action["runs"]["steps"] for line in step["run"].splitlines() if "python" in line]
+    assert len(started) == 2
+    assert all(re.search(r"python3?\"? -I ", line) for line in started), started
 
 
 def test_action_gives_every_input_to_the_script_as_a_variable() -> None:
