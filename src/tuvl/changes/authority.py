@@ -14,6 +14,7 @@ from tuvl.changes.asked_about import compare_values
 from tuvl.changes.decisions import Move, lead, moves
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
+from tuvl.changes.handed_in import Within, compare_handed
 from tuvl.changes.reach import NOBODY, Reach
 from tuvl.changes.renames import StepPairs
 from tuvl.changes.revalued import Values
@@ -51,7 +52,9 @@ class _Place:
     """Values before and after that say more than where it leads; after may be the way itself."""
 
 
-def compare_authority(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts]) -> None:
+def compare_authority(
+    findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts], within: Within | None = None
+) -> None:
     """Tell where a run comes to what it does outside on ways, or with values, on which it did not."""
     old, new = Reach(facts[0]), Reach(facts[1])
     names = _deeds(old) & _deeds(new)
@@ -61,6 +64,7 @@ def compare_authority(findings: Findings, pairs: StepPairs, facts: tuple[Workflo
     old.bits = new.bits = bits
     values = Values(pairs, facts)
     compare_values(findings, values, (old, new))
+    compare_handed(findings, values, compare_authority, within or Within((facts[1].view.name,)))
     places = list(_places(values, facts))
     if not places:
         return

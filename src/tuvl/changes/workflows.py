@@ -15,6 +15,7 @@ from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.fired import compare_fired
 from tuvl.changes.guard_order import compare_guard_order
+from tuvl.changes.handed_in import compare_scheduled
 from tuvl.changes.outputs import compare_output, compare_response, compare_trigger
 from tuvl.changes.renames import StepPairs, pair_steps
 from tuvl.changes.routes import compare_exits, compare_outcomes, compare_routes
@@ -45,6 +46,7 @@ def compare_workflows(old: Doc, new: Doc) -> Findings:
     compare_trigger(findings, old.spec, new.spec)
     _data_models(findings)
     _steps(findings, pairs, facts)
+    compare_scheduled(findings, compare_authority)
     compare_output(findings, *facts)
     compare_hosts(findings, *facts)
     return findings
