@@ -8,6 +8,7 @@ import pytest
 
 from tests.hosting.conftest import Site
 from tuvl.durable.call_state import CallState
+from tuvl.durable.transactions import Transactions
 from tuvl.hosting.requests import StartRequest
 
 ASK = """\
@@ -49,6 +50,38 @@ async def test_the_clocks_of_processes_do_not_matter(site: Site, monkeypatch: py
         assert state.take("a", "m", calls=1, per_s=100) == 0
         monkeypatch.setattr(time, "time", lambda: 0.0)
         assert 90 < state.take("b", "m", calls=1, per_s=100) <= 100
+
+
+async def test_a_clock_that_is_set_back_has_no_call_wait_longer_than_the_limit_needs(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Hands(monkeypatch)
+    async with site.host(concurrency=0) as host:
+        state = CallState(host._state)
+
+        def take(call: str) -> float:
+            return round(state.take(call, "m", calls=2, per_s=5), 3)
+
+        clock.at = 1000
+        assert [take(call) for call in "abcde"] == [0, 0, 5, 5, 10]
+        clock.at = 1  # as after a change to a server whose clock is behind
+        assert take("e") == 10, "asked again after its connection was lost"
+        assert take("f") == 10, "those ahead go on waiting, and no more than two are let through in 5 s"
+        clock.at = 4
+        assert [take("g"), take("h")] == [12, 12]
+        clock.at = -5000
+        state.give_back("h")
+        assert [take("i"), take("j")] == [12, 17]
+        clock.at = -4900
+        assert [take("k"), take("l"), take("m")] == [0, 0, 5]
+
+
+class Hands:
+    """Of the database's clock."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.at = 0.0
+        monkeypatch.setattr(Transactions, "now", lambda *_: self.at)
 
 
 async def test_a_place_that_is_given_back_is_free_again(site: Site) -> None:

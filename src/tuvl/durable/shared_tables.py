@@ -37,6 +37,8 @@ class SharedTables:
     """Since when a workflow has which schedule."""
     calls: sa.Table
     """Calls of models that may only be called so often, those to come among them."""
+    call_clocks: sa.Table
+    """What time it was when a call of a model last took its moment."""
     line: sa.Table
     """Runs of workflows of which only so many go on at once, those that go on among them."""
     seals: sa.Table
@@ -93,6 +95,12 @@ def shared_tables(schema: str | None) -> SharedTables:
             _text("model", nullable=False),
             sa.Column("at", sa.Double, nullable=False),
             sa.Index("tuvl_calls_of_model", "model", "at"),
+        ),
+        call_clocks=sa.Table(
+            "tuvl_call_clocks",
+            metadata,
+            _text("model", primary_key=True),
+            sa.Column("seen", sa.Double, nullable=False),
         ),
         line=sa.Table(
             "tuvl_line",
