@@ -35,7 +35,10 @@ async def test_runs_that_go_on_are_listed_and_shown_and_no_longer_when_they_have
             while (await client.get("/api/agents")).json()["agents"]:
                 pass
         problem(await client.get(f"/api/agents/{run_id}"), 404, "unknown-run")
-        problem(await client.post(f"/api/agents/{run_id}/pause"), 404, "unknown-run")
+        told = problem(await client.post(f"/api/agents/{run_id}/pause"), 409, "not-going-on")
+        assert "has ended" in told["detail"]
+        stranger = await server.client(tenant="other")
+        problem(await stranger.post(f"/api/agents/{run_id}/pause"), 404, "unknown-run")
 
 
 async def test_a_run_is_paused_resumed_and_aborted_each_once_and_on_record(tmp_path):

@@ -28,6 +28,9 @@ from tuvl.values import JsonObject
 GATHER_S = 0.4
 """How long events wait for others, in seconds."""
 
+_LOOKS = 10
+"""How often it is looked meanwhile for somebody who has come to watch a run."""
+
 LAST_S = 0.1
 """The same for the last ones of a run."""
 
@@ -77,6 +80,11 @@ class KeptRun:
             some = before[first : first + _SPARE]
             run.pieces.append((int(cast(int, some[-1]["seq"])), len(some)))
         return run
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody waits for its events, who may have come after they happened."""
+        return self.follower is not None and self.follower.watched
 
     def told(self, up_to: int) -> None:
         """Let events up to a number be told to those who follow."""
@@ -128,7 +136,7 @@ class EventKeeper:
         if not run.waiting:
             self._runs[run.run_id] = run
         run.waiting.append(event)
-        if run.follower is not None and run.follower.watched:
+        if run.watched:
             self._pause_s = WATCHED_S
             self._hurry.set()
         if self._task is None or self._task.done():
@@ -167,10 +175,13 @@ class EventKeeper:
                 self._complained = False
 
     async def _gathered(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(GATHER_S):
-                await self._hurry.wait()
+        for _ in range(_LOOKS):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(GATHER_S / _LOOKS):
+                    await self._hurry.wait()
+            if self._hurry.is_set() or any(run.watched for run in self._runs.values()):
                 await asyncio.sleep(self._pause_s)
+                break
         self._hurry.clear()
         self._pause_s = LAST_S
 

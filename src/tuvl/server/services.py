@@ -188,7 +188,7 @@ def make_services(
         durable=durable,
         starts=Starts(live, durable, access, meters=meters, clock=clock, run_timeout_s=options.run_timeout_s),
         reading=reading,
-        controlling=Controlling(registry),
+        controlling=Controlling(registry, reading),
         upkeep=Upkeep(Retention(project.state_root, settings, access), kept_s=settings.runs_kept_s, clock=clock),
         # What has ended here and could not be kept yet is not lost: it is kept in a moment.
         lost=LostRuns(access, here=lambda: {*live.ids, *access.owed.ids}, clock=clock),

@@ -35,7 +35,7 @@ def agents_router(services: Services) -> APIRouter:
             f"/{{run_id}}/{action}",
             operation_id=f"{action}_agent",
             summary=does,
-            responses=problems(404, 415),
+            responses=problems(404, 409, 415),
             response_model=Directed,
         )
         async def tell(
