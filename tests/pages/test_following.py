@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import get_args
@@ -19,7 +20,9 @@ from tuvl.events.types import (
     Iteration,
     ModelCallStarted,
     RunFinished,
+    RunResumed,
     RunStarted,
+    RunSuspended,
     StepFinished,
     StepStarted,
     StreamEnded,
@@ -119,6 +122,32 @@ def test_a_second_execution_of_an_agent_counts_its_bounds_from_zero() -> None:
     assert (step.executions, step.turn, step.tool_calls, step.tokens, step.cost_usd) == (2, 0, 0, 0, None)
     assert following.progress.tokens == 900
     assert step.busy_ms == 500.0
+
+
+def later(event: Event, seconds: float) -> Event:
+    return replace(event, at=event.at + timedelta(seconds=seconds))
+
+
+def test_time_in_which_nobody_has_a_run_is_no_time_of_its_steps() -> None:
+    resumed = RunResumed(workflow="w", schema_version="v1")
+    told = list(
+        events(
+            ("a", began()),
+            ("a", turn(1, 10)),
+            (None, RunSuspended()),
+            (None, resumed),
+            ("a", turn(2, 20)),
+            (None, resumed),
+            ("a", turn(3, 30)),
+        )
+    )
+    # Answered after an hour; its process died after the second turn, and another one took it after two.
+    told = [*told[:3], *(later(event, 3600) for event in told[3:5]), *(later(event, 3 * 3600) for event in told[5:])]
+    following = Following.of(told[:3])
+    assert following.steps["a"].busy_s(BEGAN + timedelta(seconds=1000)) == 2.0, "while it waits"
+    following = Following.of(told)
+    assert following.steps["a"].busy_s(told[-1].at) == 2.0 + 1.0 + 1.0
+    assert following.away_s == (3600 + 1) + (2 * 3600 + 1)
 
 
 def test_an_event_that_comes_twice_counts_once() -> None:

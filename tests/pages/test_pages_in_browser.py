@@ -16,6 +16,11 @@ WIDE = {"width": 1280, "height": 800}
 NARROW = {"width": 360, "height": 720}
 
 
+CUT_OFF = """[...document.querySelectorAll('table')].map(it => it.getBoundingClientRect().right
+    - it.parentElement.getBoundingClientRect().right).filter(much => much > 1)"""
+"""How much of each table is beyond its frame, where any is."""
+
+
 def pill(page: Page):
     return page.locator("#part-head .pill")
 
@@ -240,6 +245,7 @@ async def test_no_page_is_closed_to_anybody(server: Serving, browser: Browser, g
             f"/runs/{run_id}/transcript",
             "/waiting",
             f"/waiting/{asked}",
+            f"/runs/{asked}",
             "/runs/no",
         ):
             await page.emulate_media(color_scheme="light")
@@ -252,5 +258,6 @@ async def test_no_page_is_closed_to_anybody(server: Serving, browser: Browser, g
             await page.set_viewport_size(NARROW)
             found[f"{path}, narrow"] = await inaccessible(page, "target-size")
             assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is too wide"
+            assert await page.evaluate(CUT_OFF) == [], f"tables of {path} are cut off"
         assert {where: what for where, what in found.items() if what} == {}
     opened(f"{gate}-tool")

@@ -336,3 +336,10 @@ def test_an_entry_of_the_transcript_says_who_said_what(entry: dict, heading: str
     made = talk_entry(entry)
     assert (made.heading, made.under) == (heading, under)
     assert [(each.label, each.text) for each in made.passages] == passages
+
+
+def test_time_in_which_nobody_had_a_run_is_none_that_it_took() -> None:
+    row = {"run_id": "r", "status": "completed", "duration_ms": 1500.0}
+    row |= {"started_at": "2026-05-04T12:00:00+00:00", "finished_at": "2026-05-04T13:00:00+00:00"}
+    line = run_line(row, paused=False, live=False, now=datetime(2026, 5, 4, 14, 0, tzinfo=UTC))
+    assert line.took == "1.5 s"

@@ -59,7 +59,9 @@ class FollowedStep:
     cost_usd: float | None = None
     signal: str | None = None
     began_at: datetime | None = None
-    """Beginning of the last execution."""
+    """Since when a process has the last execution; `None` while none has."""
+    spent_s: float = 0.0
+    """Seconds for which processes had it before that: time in which nobody has a run is nobody's."""
     busy_ms: float = 0.0
     """What ended executions took, in milliseconds."""
     tools: dict[str, str] = field(default_factory=dict)
@@ -67,13 +69,28 @@ class FollowedStep:
 
     def busy_s(self, now: datetime) -> float:
         """Seconds of the execution that goes on, else of all that have ended."""
-        if self.open and self.began_at is not None:
-            return max(0.0, (now - self.began_at).total_seconds())
+        if self.open or self.state == "waiting":
+            return self.spent_s + self._since(now)
         return self.busy_ms / 1000
+
+    def _since(self, now: datetime) -> float:
+        return 0.0 if self.began_at is None else max(0.0, (now - self.began_at).total_seconds())
+
+    def leave(self, at: datetime) -> None:
+        """Nobody has the run any more."""
+        self.spent_s, self.began_at = self.spent_s + self._since(at), None
+
+    def take(self, at: datetime) -> None:
+        """A process has the run again; that the step began is not told again."""
+        self.tools.clear()
+        if self.state == "waiting" and not self.open:
+            self.state, self.open = "running", 1
+        if self.open:
+            self.began_at = at
 
     def begin(self, at: datetime) -> None:
         """An execution begins; what an agent has used counts from zero again."""
-        self.state, self.signal, self.began_at = "running", None, at
+        self.state, self.signal, self.began_at, self.spent_s = "running", None, at, 0.0
         self.executions += 1
         self.open += 1
         self.turn = self.tool_calls = self.tokens = 0
@@ -126,6 +143,9 @@ class Following(InlineSink):
     called: Counter[str] = field(default_factory=Counter)
     """How often each tool was called."""
     last_seq: int = -1
+    last_at: datetime | None = None
+    away_s: float = 0.0
+    """Seconds in which no process had the run."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> "Following":
@@ -142,6 +162,10 @@ class Following(InlineSink):
         self.last_seq = event.seq
         if self.started_at is None:
             self.started_at = event.at
+        last_at, self.last_at = self.last_at or event.at, event.at
+        if isinstance(event.body, RunResumed):  # as far as is known, its process had the run until then
+            self._leave(last_at)
+            self.away_s += max(0.0, (event.at - last_at).total_seconds())
         self.progress.follow(event)
         self._follow_step(event)
         line = told(event.body)
@@ -179,12 +203,16 @@ class Following(InlineSink):
                 self._step(place, body.kind).end(body.signal, body.duration_ms)
             case RunFinished():
                 self.finished, self.finished_at, self.paused = body, event.at, False
+                self._leave(event.at)
                 self._close(body.status)
             case RunSuspended():
                 self.paused = False
+                self._leave(event.at)
                 self._close("suspended")
             case RunResumed():
-                self._go_on()
+                self.paused = False
+                for step in self.steps.values():
+                    step.take(event.at)
             case Intervened():
                 self._intervened(body)
             case _:
@@ -227,13 +255,10 @@ class Following(InlineSink):
             case "steer":
                 pass
 
-    def _go_on(self) -> None:
-        """Go on with what was in flight, in this or in another process: its beginning is not told again."""
-        self.paused = False
+    def _leave(self, at: datetime) -> None:
         for step in self.steps.values():
-            step.tools.clear()
-            if step.state == "waiting" and not step.open:
-                step.state, step.open = "running", 1
+            if step.open:
+                step.leave(at)
 
     def _close(self, status: str) -> None:
         """Close what was in flight when the run ended: a suspended run waits there."""

@@ -55,6 +55,7 @@ def run_line(row: JsonObject, *, paused: bool, live: bool, now: datetime) -> Run
     began, ended = read_moment(row.get("started_at")), read_moment(row.get("finished_at"))
     run_id = str(row.get("run_id"))
     gone = not live and not _is_young(began, now)
+    spent_s = _spent_s(row)
     return RunLine(
         run_id=run_id,
         href=run_href(run_id),
@@ -65,7 +66,9 @@ def run_line(row: JsonObject, *, paused: bool, live: bool, now: datetime) -> Run
         started=ago(began, now) if began else "–",
         started_iso=began.isoformat() if began else "",
         started_full=moment(began) if began else "",
-        took=took(began, ended or (now if status == "running" and not gone else None)),
+        took=took(began, ended or (now if status == "running" and not gone else None))
+        if spent_s is None
+        else seconds(spent_s),
         used=_used_words(mapping(row.get("usage"))),
         principal=shown(row.get("principal")),
     )
@@ -250,18 +253,28 @@ def _doing_sentence(following: Following, step: FollowedStep, *, paused: bool) -
     return f"Paused. {said}" if paused else said
 
 
+def _spent_s(row: JsonObject) -> float | None:
+    """Return how long processes have had a run that has ended, or waits; `None` for one that goes on."""
+    took_ms = mapping(row.get("result")).get("duration_ms", row.get("duration_ms"))
+    going_on = row.get("status") in {"queued", "running"}
+    return None if going_on or not isinstance(took_ms, int | float) else took_ms / 1000
+
+
 def _used(known: Known, began: datetime | None, until: datetime | None) -> Used:
     following = known.following
-    elapsed = max(0.0, (until - began).total_seconds()) if began and until else None
+    elapsed = _spent_s(known.row)
+    if elapsed is None and began and until:
+        away_s = 0.0 if following is None else following.away_s
+        elapsed = max(0.0, (until - began).total_seconds() - away_s)
     if following is not None and following.log_lines:
         spent = following.progress
         return Used(steps=following.steps_taken, seconds=elapsed, tokens=spent.tokens, cost_usd=spent.cost_usd)
     result = mapping(known.row.get("result"))
     usage = mapping(result.get("usage")) or mapping(known.row.get("usage"))
-    tokens, dollars, took_ms = usage.get("total_tokens"), usage.get("cost_usd"), result.get("duration_ms")
+    tokens, dollars = usage.get("total_tokens"), usage.get("cost_usd")
     return Used(
         steps=len(items(result.get("steps"))) or None,
-        seconds=elapsed if elapsed is not None else took_ms / 1000 if isinstance(took_ms, int | float) else None,
+        seconds=elapsed,
         tokens=tokens if isinstance(tokens, int) else None,
         cost_usd=float(dollars) if isinstance(dollars, int | float) else None,
     )
