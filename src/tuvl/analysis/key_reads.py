@@ -31,8 +31,8 @@ class KeyRead:
     need: Need
     shown: bool = False
     """Whether something of the value can stand in the text that comes out."""
-    revealed: bool = False
-    """Whether a reader of what comes out learns something of the value: its text, or a number."""
+    revealed: tuple[tuple[str, ...], ...] = ()
+    """The parts of the value of which a reader of what comes out learns something: a text, or a number."""
 
     @property
     def key(self) -> str:
@@ -92,7 +92,11 @@ def _template(
             need = "never"
         elif sure and path[0] in found.certain:
             need = "always"
-        yield KeyRead(path, place, field, need, path in found.shown, path in found.revealed)
+        yield KeyRead(path, place, field, need, path in found.shown, _below(path, found.revealed))
+
+
+def _below(path: tuple[str, ...], paths: frozenset[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(sorted(each for each in paths if each[: len(path)] == path))
 
 
 def _router(step: StepView) -> Iterator[KeyRead]:

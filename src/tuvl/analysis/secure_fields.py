@@ -1,88 +1,107 @@
-"""Values that go into `secure` fields of records, and the prompts and logs that show them before."""
+"""Values that go into `secure` fields of records, and the prompts and logs that show them on the way, or after it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tuvl.analysis.agent_effects import guards
 from tuvl.analysis.fault import Fault
-from tuvl.analysis.flow_graph import FlowGraph, Place
+from tuvl.analysis.flow_graph import Place
 from tuvl.analysis.key_flow import KeyFlow
-from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
+from tuvl.analysis.secret_flow import SecretFlow, Vaults, handed_in
+from tuvl.analysis.secret_paths import Secret, reads_of, shows
+from tuvl.analysis.spill import Path
+from tuvl.analysis.steps import StepView, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.analysis.taint import injected
-from tuvl.templating.scan import scan
+from tuvl.dataclass import dataclass
 from tuvl.values import KeyPath
 
-_WRITING = ("create", "update")
 _UNMASKED = ("system", "steering", "skills")
+_HINT = "leave it out, or mask it with a `pii_mask` guardrail at `guardrails.input`"
+
+
+@dataclass(frozen=True, slots=True)
+class _Showing:
+    """That a step shows a part of the context."""
+
+    path: Path
+    what: str
+    place: KeyPath
+    secret: Secret
 
 
 def exposed_secrets(flow: KeyFlow, project: Surroundings) -> Iterator[Fault]:
     """Steps that show a value to a model or a log which the workflow keeps in a `secure` field."""
-    secrets = dict(_secrets(flow.graph.workflow, project))
-    if not secrets:
+    vaults = Vaults(project)
+    workflow = flow.graph.workflow
+    if not vaults.stores(workflow):
         return
+    secrets = SecretFlow(flow, vaults, (workflow.name,))
     for place in sorted(flow.graph.places, key=lambda place: (place.step.index, place.called)):
-        told: set[str] = set()
-        for key, what, path in _shown(place, secrets, flow, project):
-            if key not in told:
-                told.add(key)
-                yield Fault(
-                    path,
-                    f"step {place.step.id!r} shows {key!r} to {what}; its value goes into the secure {secrets[key]}",
-                    "leave it out, or mask it with a `pii_mask` guardrail at `guardrails.input`",
-                )
+        told: set[Path] = set()
+        for each in _shown(place, secrets.held[place.index], secrets, project):
+            if each.path not in told:
+                told.add(each.path)
+                said = f"step {place.step.id!r} shows {'.'.join(each.path)!r} to {each.what}"
+                yield Fault(each.place, f"{said}; its value goes into the secure {each.secret.field}", _HINT)
 
 
-def _secrets(workflow: WorkflowView, project: Surroundings) -> Iterator[tuple[str, str]]:
-    """Context keys whose value a step puts into a secure field, and the field."""
-    for step in workflow.steps:
-        if step.kind != "ModelOp" or step.data.get("operation") not in _WRITING:
-            continue
-        model = text(step.data.get("model")) or ""
-        secure = _secure_fields(model, project)
-        for field, value in mapping(step.data.get("payload")).items():
-            if field in secure and isinstance(value, str):
-                for path in sorted(scan(value).shown):
-                    yield path[0], f"{field!r} of {model!r}"
-
-
-def _secure_fields(model: str, project: Surroundings) -> set[str]:
-    document = project.data_model(model) if model else None
-    spec = mapping(mapping(document.data if document is not None else None).get("spec"))
-    fields = map(mapping, items(spec.get("fields")))
-    return {str(field.get("name")) for field in fields if field.get("secure") is True}
-
-
-def _shown(
-    place: Place, secrets: dict[str, str], flow: KeyFlow, project: Surroundings
-) -> Iterator[tuple[str, str, KeyPath]]:
+def _shown(place: Place, held: Iterable[Secret], flow: SecretFlow, project: Surroundings) -> Iterator[_Showing]:
+    held = sorted(held)
     step = place.step
+    if not held:
+        return
     if step.kind == "Functional" and step.data.get("runner") == "log":
-        for read in place.reads:
-            if read.key in secrets and read.shown:
-                yield read.key, "the log", read.place
+        yield from _read(place, held, "the log")
     elif step.kind == "Agent":
         masked = _masks(step, project)
-        for read in place.reads:
-            part = read.place[len(step.path) + 1 : len(step.path) + 2]
-            if read.key in secrets and read.shown and part and not (masked and part[0] not in _UNMASKED):
-                yield read.key, "a model", read.place
+        for each in _read(place, held, "a model"):
+            part = each.place[len(step.path) + 1 : len(step.path) + 2]
+            if part and not (masked and part[0] not in _UNMASKED):
+                yield each
         if not masked:
-            yield from _in_context(place, secrets, flow.graph, flow.possible[place.index] or 0)
+            yield from _in_context(place, held, flow)
+    elif step.kind == "Workflow":
+        yield from _inside(place, held, flow, project)
 
 
-def _in_context(
-    place: Place, secrets: dict[str, str], graph: FlowGraph, possible: int
-) -> Iterator[tuple[str, str, KeyPath]]:
+def _read(place: Place, held: list[Secret], what: str) -> Iterator[_Showing]:
+    for read in place.reads:
+        for path in reads_of(read):
+            secret = next((each for each in held if shows(path, each)), None)
+            if secret is not None:
+                yield _Showing(path, what, read.place, secret)
+
+
+def _in_context(place: Place, held: list[Secret], flow: SecretFlow) -> Iterator[_Showing]:
     """Keys handed over whole: injected ones, and for an agent that works on its own the whole context."""
     step = place.step
     for index, name in enumerate(injected(step)):
-        if name in secrets:
-            yield name, "a model", (*step.path, "agent", "context_injection", index)
+        secret = next((each for each in held if shows((name,), each)), None)
+        if secret is not None:
+            yield _Showing((name,), "a model", (*step.path, "agent", "context_injection", index), secret)
     if step.mode == "autonomous":
-        for name in secrets:
-            if possible & graph.keys.bit(name):
-                yield name, "a model (an agent that works on its own sees the whole context)", (*step.path, "id")
+        what = "a model (an agent that works on its own sees the whole context)"
+        possible = flow.keys.possible[place.index] or 0
+        for secret in held:
+            key = secret.path[0]
+            if secret.held != "maybe" and possible & flow.graph.keys.known(key):
+                yield _Showing((key,), what, (*step.path, "id"), secret)
+
+
+def _inside(place: Place, held: list[Secret], flow: SecretFlow, project: Surroundings) -> Iterator[_Showing]:
+    """What the workflow that a step runs shows of what it is given, beside what it keeps itself."""
+    child = flow.vaults.inner(place.step, flow.within)
+    if child is None or not child.graph.places:
+        return
+    own = {secret.path for secret in child.held[0]}
+    name = text(place.step.data.get("workflow"))
+    for move in flow.given(place):
+        handed = {each for each in handed_in(held, (move,)) if each.path not in own}
+        found = child.onward({0: handed}) if handed else []
+        for inner in child.graph.places if handed else ():
+            for each in _shown(inner, found[inner.index], child, project):
+                what = f"{each.what.partition(' (')[0]} in the workflow {name!r}"
+                yield _Showing(move.source, what, (*place.step.path, "input", move.target[0]), each.secret)
 
 
 def _masks(step: StepView, project: Surroundings) -> bool:

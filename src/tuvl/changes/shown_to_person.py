@@ -20,7 +20,7 @@ _BY_NAME = ("ui", "display_context")
 def is_shown(step: StepView, read: KeyRead) -> bool:
     """Whether a person who answers the step sees the value of one of its reads."""
     inside = read.place[len(step.path) :]
-    return inside[:1] == ("ui",) and (read.revealed or inside[:2] == _BY_NAME)
+    return inside[:1] == ("ui",) and (bool(read.revealed) or inside[:2] == _BY_NAME)
 
 
 def compare_shown(

@@ -23,7 +23,7 @@ class Scan:
     shown: frozenset[tuple[str, ...]] = frozenset()
     """The dotted reads that are shown, as far as they are written out."""
     revealed: frozenset[tuple[str, ...]] = frozenset()
-    """The same with those that are shown as numbers: whoever reads the text learns something of them."""
+    """The same with those that are shown as numbers, and of lists only the parts that are taken of their items."""
     problems: tuple[str, ...] = ()
     is_template: bool = False
     single_expression: bool = False
@@ -67,7 +67,7 @@ def _scan_syntax(text: str) -> Scan:
         defaulted=frozenset(reads.maybe - reads.surely),
         certain=frozenset(reads.certain),
         shown=shown_paths(syntax.body),
-        revealed=shown_paths(syntax.body, REVEALS_NOTHING),
+        revealed=shown_paths(syntax.body, REVEALS_NOTHING, of_items=True),
         problems=syntax.problems,
         is_template=True,
         single_expression=syntax.single is not None,

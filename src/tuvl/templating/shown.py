@@ -40,17 +40,27 @@ TELLS_NO_TEXT = frozenset({"abs", "count", "float", "int", "length", "round", "s
 REVEALS_NOTHING = frozenset({"count", "length", "sha256", "wordcount"})
 """Those of them of which nobody can tell what they were given: a rounded number is still that number."""
 
+_KEEPS_ITEMS = frozenset({"list", "reverse", "sort", "unique"})
+"""Filters that give the items of a list, each as it is."""
 
-def shown_paths(block: Block, hiding: frozenset[str] = TELLS_NO_TEXT) -> Paths:
-    """Dotted reads from outside the template that its text can show; `hiding` are filters that show nothing."""
+_WHOLE = "\0whole"
+"""Ends a path of which nobody knows what is read below it."""
+
+
+def shown_paths(block: Block, hiding: frozenset[str] = TELLS_NO_TEXT, *, of_items: bool = False) -> Paths:
+    """Dotted reads from outside the template that its text can show; `hiding` are filters that show nothing.
+
+    With `of_items` what is taken of the items of a list is a path below `0`, which stands for any of them.
+    """
     shown: set[tuple[str, ...]] = set()
-    _Showing(hiding).block(block, {}, shown)
-    return frozenset(shown)
+    _Showing(hiding, of_items).block(block, {}, shown)
+    return frozenset(path[: path.index(_WHOLE)] if _WHOLE in path else path for path in shown)
 
 
 @dataclass(frozen=True, slots=True)
 class _Showing:
     hiding: frozenset[str]
+    of_items: bool
 
     def block(self, block: Block, local: Mapping[str, Paths], shown: set[tuple[str, ...]]) -> dict[str, Paths]:
         """Collect what statements show; returns what the names they set hold."""
@@ -65,11 +75,14 @@ class _Showing:
                             names[name] = names.get(name, NOTHING) | held
                 case Loop():
                     held = self._of(statement.items, names)
+                    if self.of_items:
+                        plain = len(statement.targets) == 1 and _is_plain_list(statement.items)
+                        held = frozenset((*path, "0" if plain else _WHOLE) for path in held)
                     inner = {**names, **dict.fromkeys(statement.targets, held), "loop": NOTHING}
                     self.block(statement.body, inner, shown)
                     self.block(statement.otherwise, names, shown)
                 case Assign(targets, _, expression):
-                    names.update(dict.fromkeys(targets, self._of(expression, names)))
+                    names.update(dict.fromkeys(targets, self._held(expression, names)))
                 case Capture(target, body):
                     inside: set[tuple[str, ...]] = set()
                     self.block(body, names, inside)
@@ -77,9 +90,16 @@ class _Showing:
                 case With(assigns, body):
                     inner = dict(names)
                     for assign in assigns:
-                        inner.update(dict.fromkeys(assign.targets, self._of(assign.expression, inner)))
+                        inner.update(dict.fromkeys(assign.targets, self._held(assign.expression, inner)))
                     self.block(body, inner, shown)
         return names
+
+    def _held(self, expression: Expression, local: Mapping[str, Paths]) -> Paths:
+        """What a name holds that is given an expression; of one that is no plain read nobody knows which part."""
+        held = self._of(expression, local)
+        if not self.of_items or isinstance(expression, Read | Index):
+            return held
+        return frozenset((*path, _WHOLE) for path in held)
 
     def _of(self, expression: Expression, local: Mapping[str, Paths]) -> Paths:
         """Reads of which the value of an expression can hold something."""
@@ -92,6 +112,8 @@ class _Showing:
                 return NOTHING if name in self.hiding else self._all((target, *arguments), local)
             case Part(target, _, _, _) | Select(target, _, _, _, _):
                 return self._of(target, local)
+            case Each(target, Literal(str() as attribute), None) if self.of_items and _is_plain_list(target):
+                return frozenset((*path, "0", *attribute.split(".")) for path in self._of(target, local))
             case Each(target, _, fallback, name, arguments):
                 return NOTHING if name in self.hiding else self._all((target, fallback, *arguments), local)
             case Choice(_, yes, no):
@@ -109,5 +131,20 @@ class _Showing:
         if not isinstance(chain.base, Read):
             return self._of(chain.base, local)
         if chain.base.name in local:
-            return local[chain.base.name]
+            held = local[chain.base.name]
+            return frozenset((*path, *chain.keys) for path in held) if self.of_items else held
         return frozenset({(chain.base.name, *chain.keys)})
+
+
+def _is_plain_list(expression: Expression) -> bool:
+    """Whether the items of an expression are those of a list that is read."""
+    while True:
+        match expression:
+            case Read() | Index():
+                return isinstance(indexed(expression).base, Read)
+            case Select(target, _, _, _, _):
+                expression = target
+            case Filtered(target, name, _) if name in _KEEPS_ITEMS:
+                expression = target
+            case _:
+                return False

@@ -1,0 +1,160 @@
+"""Parts of the context that hold what goes into a `secure` field, and how the text of steps hands them on."""
+
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+from tuvl.analysis.key_reads import KeyRead
+from tuvl.analysis.spill import Path
+from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
+from tuvl.templating.plain import is_template, plain_template
+from tuvl.templating.scan import scan
+
+Held: TypeAlias = Literal["whole", "part", "maybe"]
+"""The value itself; something in it, nobody knows what; or a field that a record may have."""
+
+SecureFields: TypeAlias = Callable[[str], frozenset[str]]
+"""Data model → its secure fields."""
+
+_LONGEST = 8
+"""Segments of a path that are told apart."""
+
+
+class Secret(NamedTuple):
+    """A part of the context, and the field that it goes into."""
+
+    path: Path
+    held: Held
+    field: str
+
+
+class Move(NamedTuple):
+    """That one part of the context is made of another; `whole`: it is that value."""
+
+    target: Path
+    source: Path
+    whole: bool
+
+
+def normal(path: Path) -> Path:
+    """A path in which `0` stands for any item of a list."""
+    return tuple("0" if part.removeprefix("-").isdecimal() else part for part in path[:_LONGEST])
+
+
+def shows(path: Path, secret: Secret) -> bool:
+    """Whether somebody who sees what a path leads to sees a secret."""
+    if len(path) < len(secret.path):
+        return secret.path[: len(path)] == path and secret.held != "maybe"
+    if len(path) > len(secret.path):
+        return path[: len(secret.path)] == secret.path and secret.held != "part"
+    return path == secret.path
+
+
+def came_from(secret: Secret, move: Move) -> Secret | None:
+    """The part that was handed on to be a secret."""
+    path, target = secret.path, move.target
+    if path[: len(target)] == target:
+        below = path[len(target) :]
+        if move.whole:
+            # What stands under its name in the file is no guess any more.
+            named = secret.held == "maybe" and not below and len(target) > 1
+            return Secret(normal((*move.source, *below)), "whole" if named else secret.held, secret.field)
+        if secret.held == "maybe" and below:
+            return Secret(normal((*move.source, *below)), "maybe", secret.field)
+        return Secret(move.source, "part", secret.field)
+    if target[: len(path)] == path and secret.held == "whole":
+        return Secret(move.source, "whole" if move.whole else "part", secret.field)
+    return None
+
+
+def goes_to(secret: Secret, move: Move) -> Secret | None:
+    """The part that a secret is handed on to."""
+    path, source = secret.path, move.source
+    if not move.whole:
+        return Secret(move.target, "part", secret.field) if shows(source, secret) else None
+    if path[: len(source)] == source:
+        return Secret(normal((*move.target, *path[len(source) :])), secret.held, secret.field)
+    return Secret(move.target, "whole", secret.field) if shows(source, secret) else None
+
+
+def leaves(value: object, target: Path) -> Iterator[Move]:
+    """What the templates anywhere in a value hand on to a part of the context."""
+    waiting: list[tuple[object, Path]] = [(value, target)]
+    while waiting:
+        part, at = waiting.pop()
+        if isinstance(part, dict):
+            waiting.extend((each, (*at, str(key))) for key, each in part.items())
+        elif isinstance(part, list):
+            waiting.extend((each, (*at, "0")) for each in part)
+        elif isinstance(part, str) and is_template(part):
+            plain = plain_template(part)
+            if plain is not None and plain.single is not None:
+                yield Move(normal(at), normal(tuple(map(str, plain.single))), whole=True)
+            else:
+                yield from (Move(normal(at), normal(path), whole=False) for path in sorted(scan(part).revealed))
+
+
+def item_moves(step: StepView) -> tuple[Move, ...]:
+    """What a list hands to its body, for each item."""
+    name, source = text(step.data.get("as")) or "item", step.data.get("items")
+    if isinstance(source, list):
+        found = [move for each in source for move in leaves(each, ("",))]
+    else:
+        found = [
+            Move(("",), normal((*move.source, "0")) if move.whole else move.source, move.whole)
+            for move in leaves(source, ("",))
+        ]
+    targets: tuple[Path, ...] = ((name,), ("args", name))
+    return tuple(Move((*target, *move.target[1:]), move.source, move.whole) for target in targets for move in found)
+
+
+def moves_of(step: StepView, workflow: WorkflowView, secure: SecureFields) -> Iterator[Move]:
+    """What a step that is done has handed on: by `set`, by a record it gives back, by the results of a list."""
+    if step.kind == "Functional" and step.data.get("runner") == "set":
+        for key, value in mapping(step.data.get("values")).items():
+            yield from leaves(value, (key,))
+    elif step.kind == "ModelOp" and step.data.get("operation") in ("create", "update"):
+        masked = secure(text(step.data.get("model")) or "")
+        output = text(step.data.get("output")) or f"{step.id}_result"
+        for field, value in mapping(step.data.get("payload")).items():
+            if field not in masked:
+                yield from leaves(value, (output, field))
+    elif step.kind == "ForEach":
+        body = workflow.by_id.get(text(step.data.get("step")) or "")
+        if body is not None and body.kind != "ForEach":
+            output, given = text(step.data.get("output_key")) or f"{step.id}_result", item_moves(step)
+            for move in moves_of(body, workflow, secure):
+                target = normal((output, "0", *move.target))
+                yield from (Move(target, source, whole) for source, whole in _outside(move, given))
+
+
+def _outside(move: Move, given: tuple[Move, ...]) -> Iterator[tuple[Path, bool]]:
+    """What a body reads, as it is seen around the list."""
+    inner = {each.target[0] for each in given}
+    if move.source[0] not in inner:
+        yield move.source, move.whole
+        return
+    read = Secret(move.source, "whole" if move.whole else "part", "")
+    for each in given:
+        found = came_from(read, each)
+        if found is not None:
+            yield found.path, move.whole and each.whole
+
+
+def stored_by(step: StepView, secure: SecureFields) -> Iterator[Secret]:
+    """What a step puts into secure fields; a record that is handed over whole may have them."""
+    if step.kind != "ModelOp" or step.data.get("operation") not in ("create", "update"):
+        return
+    model, payload = text(step.data.get("model")) or "", step.data.get("payload")
+    for field in sorted(secure(model)):
+        called = f"{field!r} of {model!r}"
+        if isinstance(payload, dict):
+            given = leaves(payload.get(field), ("",))
+            yield from (Secret(move.source, "whole" if move.whole else "part", called) for move in given)
+        else:
+            for move in leaves(payload, ("",)):
+                yield Secret(normal((*move.source, field)), "maybe", called)
+
+
+def reads_of(read: KeyRead) -> tuple[Path, ...]:
+    """The parts of the context of which a read reveals something."""
+    return tuple(map(normal, read.revealed))
