@@ -123,13 +123,6 @@ PERSON = "kind: HumanInTheLoop, ui: { title: Pay? }, human_feedback: [{ name: ok
         ),
         (
             "kind: Workflow, workflow: sub",
-            f"{PERSON}\n    - {{ id: after, {DANGER}".replace(
-                " }\n", ", timeout_s: 9, routes: { timeout: after } }\n", 1
-            ),
-            None,
-        ),
-        (
-            "kind: Workflow, workflow: sub",
             f"kind: Router, match: {{ field: x }}, routes: {{ a: ask, b: after }} }}\n    - {{ id: ask, {PERSON}\n"
             f"    - {{ id: after, {DANGER}",
             "which runs 'after' of workflow 'sub', a write",

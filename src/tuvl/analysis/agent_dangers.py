@@ -5,15 +5,13 @@ from collections.abc import Iterator
 from tuvl.analysis.agent_effects import (
     Site,
     acting_tools,
-    asks_at_times,
     fails_open,
     gates,
-    is_approved,
-    never_asks,
     only_sends,
     outside_tools,
     takes_its_choice,
 )
+from tuvl.analysis.approvals import asks_at_times, is_approved, never_asks
 from tuvl.analysis.danger_inside import danger_behind
 from tuvl.analysis.egress import goes_back
 from tuvl.analysis.fault import Fault
@@ -215,7 +213,9 @@ def missing_approvals(step: StepView, workflow: WorkflowView, project: Surroundi
         if danger is None:
             continue
         message = f"agent {step.id!r} may call {use.ref!r} unasked, a write that is marked `danger: true`"
+        hint = 'give this entry `approval: required`, or a condition such as `approval: "{{ args.amount > 100 }}"`'
         if danger.workflow is not None:
+            hint = f"{hint}; or ask in {danger.workflow!r}, where no way but that of an answer may lead there"
             message = (
                 f"agent {step.id!r} may call {use.ref!r} unasked, which runs {danger.step.id!r} of workflow "
                 f"{danger.workflow!r}, a write that is marked `danger: true`"
@@ -225,5 +225,5 @@ def missing_approvals(step: StepView, workflow: WorkflowView, project: Surroundi
         yield Fault(
             (*use.path, "ref"),
             message,
-            'give this entry `approval: required`, or a condition such as `approval: "{{ args.amount > 100 }}"`',
+            hint,
         )

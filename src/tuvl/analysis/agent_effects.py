@@ -1,21 +1,17 @@
 """What the tools of an agent can do, and what stands between untrusted text and that."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
+from tuvl.analysis.answered import acts_unasked
+from tuvl.analysis.approvals import always_asks, asks_at_times
 from tuvl.analysis.context import ARGUMENTS
 from tuvl.analysis.egress import sends_words
-from tuvl.analysis.expression_truth import truth
-from tuvl.analysis.inside import acts
 from tuvl.analysis.parameters import ToolUse, argument_reads, choices, tool_uses
-from tuvl.analysis.policy import asks_by_policy
-from tuvl.analysis.schema_facts import part_of, required_of
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings, spec_of
 from tuvl.analysis.untrusted_sources import gives_outside_text
-from tuvl.analysis.value_ranges import Known, known_by
 from tuvl.dataclass import dataclass
 from tuvl.http.url_parts import UrlSyntaxError, host_is_templated
 from tuvl.templating.scan import scan
@@ -84,43 +80,6 @@ def fails_open(found: list[Guard]) -> Guard | None:
     return judging
 
 
-def is_approved(use: ToolUse, project: Surroundings) -> bool:
-    """Whether a person may be asked before the tool runs, by its entry or by the project's policy."""
-    asked = use.entry.get("approval", "never") != "never" and not never_asks(use)
-    return asked or asks_by_policy(use.step, use.workflow, project)
-
-
-def always_asks(use: ToolUse, project: Surroundings) -> bool:
-    """Whether a person is asked before every call, whatever arguments the model gives."""
-    approval = text(use.entry.get("approval"))
-    if approval == "required" or asks_by_policy(use.step, use.workflow, project):
-        return True
-    return approval is not None and truth(approval, partial(_argument, use)) is True
-
-
-def never_asks(use: ToolUse) -> bool:
-    """Whether the approval of a tool depends on what can never be true, whatever arguments the model gives."""
-    condition = text(use.entry.get("approval"))
-    return condition is not None and truth(condition, partial(_argument, use)) is False
-
-
-def asks_at_times(use: ToolUse) -> bool:
-    """Whether an expression decides, call by call, if a person is asked."""
-    approval = text(use.entry.get("approval"))
-    return approval is not None and approval not in ("never", "required") and not never_asks(use)
-
-
-def _argument(use: ToolUse, path: tuple[str, ...]) -> Known | None:
-    """What is known of an argument; nothing of one that may be left out, since its absence asks."""
-    names = path[1:] if path[0] == ARGUMENTS else path
-    schema: object = use.parameters
-    for depth, name in enumerate(names):
-        if name not in required_of(schema):
-            return None
-        schema = part_of(use.parameters, names[: depth + 1])
-    return known_by(schema) if names and use.declared and use.checked else None
-
-
 def acting_tools(step: StepView, workflow: WorkflowView, project: Surroundings) -> list[ToolUse]:
     """Tools with which an agent can act outside, unasked, with words or amounts of its own choice.
 
@@ -136,8 +95,8 @@ def acting_tools(step: StepView, workflow: WorkflowView, project: Surroundings) 
 
 
 def only_sends(use: ToolUse, project: Surroundings) -> bool:
-    """Whether the most a tool can do outside is to be told something there, at a host of the author's choice."""
-    return not acts(use.step, use.workflow, project) and not _chooses_host(use.step)
+    """Whether the most a tool can do outside unasked is to tell something there, at a host of the author's choice."""
+    return not acts_unasked(use.step, use.workflow, project) and not _chooses_host(use.step)
 
 
 def takes_its_choice(use: ToolUse, *, amounts: bool) -> bool:

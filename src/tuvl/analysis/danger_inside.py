@@ -1,11 +1,10 @@
 """Dangerous writes that a call comes to without a person on the way: its own, or one of the workflow that it runs."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from tuvl.analysis.graph import RouteGraph, route_graph
+from tuvl.analysis.answered import Unanswered
 from tuvl.analysis.inside import MOST, writes_in_fact
-from tuvl.analysis.steps import END, StepView, WorkflowView, mapping, text
+from tuvl.analysis.steps import StepView, WorkflowView, text
 from tuvl.analysis.surroundings import Surroundings
 
 
@@ -18,7 +17,8 @@ class Danger(NamedTuple):
 
 
 def danger_behind(step: StepView, workflow: WorkflowView, project: Surroundings) -> Danger | None:
-    """The first dangerous write that running a step leads to, if nobody is asked before."""
+    """The first dangerous write that running a step leads to, if nobody has decided before."""
+    look = Unanswered(project)
     seen: set[str] = set()
     waiting: list[tuple[StepView, WorkflowView, str | None]] = [(step, workflow, None)]
     while waiting:
@@ -30,25 +30,8 @@ def danger_behind(step: StepView, workflow: WorkflowView, project: Surroundings)
             if body is not None and body.kind != "ForEach":
                 waiting.append((body, view, name))
         inner = text(current.data.get("workflow")) if current.kind == "Workflow" else None
-        document = project.workflow(inner) if inner and inner not in seen and len(seen) < MOST else None
-        if inner and document is not None:
+        unasked = look.of(inner) if inner and inner not in seen and len(seen) < MOST else None
+        if inner and unasked is not None:
             seen.add(inner)
-            below = WorkflowView(mapping(document.data))
-            waiting.extend((each, below, inner) for each in _before_a_person(route_graph(below, project)))
+            waiting.extend((each, unasked.graph.workflow, inner) for each in unasked.reached)
     return None
-
-
-def _before_a_person(graph: RouteGraph) -> Iterator[StepView]:
-    """The steps that some way leads to on which nobody has answered."""
-    seen = {graph.entry, END}
-    waiting = [graph.entry] if graph.entry is not None else []
-    while waiting:
-        current = waiting.pop(0)
-        step = graph.steps[current]
-        yield step
-        if step.kind == "HumanInTheLoop":
-            continue
-        for target in graph.taken(current).values():
-            if target not in seen:
-                seen.add(target)
-                waiting.append(target)

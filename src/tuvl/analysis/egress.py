@@ -1,5 +1,6 @@
 """Whether text that a model writes leaves the house by what a tool sends, whatever the tool is there for."""
 
+from tuvl.analysis.answered import Unanswered
 from tuvl.analysis.context import ARGUMENTS
 from tuvl.analysis.parameters import ToolUse, argument_reads, choices
 from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
@@ -46,14 +47,15 @@ def _sends(
 
 
 def _sent_inside(step: StepView, names: set[str], arguments: set[str], project: Surroundings, depth: int) -> bool:
-    """Whether a workflow sends out what a step hands over to it."""
+    """Whether a workflow sends out what a step hands over to it, before a person has decided."""
     given = {key for key, value in mapping(step.data.get("input")).items() if _tells(value, names, arguments)}
     name = text(step.data.get("workflow"))
-    document = project.workflow(name) if given and name else None
-    if document is None:
+    look = Unanswered(project)
+    unasked = look.of(name) if given else None
+    if unasked is None:
         return False
-    inner = WorkflowView(mapping(document.data))
-    return any(_sends(each, given, set(), inner, project, depth - 1) for each in inner.steps)
+    inner = unasked.graph.workflow
+    return any(_sends(each, given, set(), inner, project, depth - 1) for each in look.steps(unasked))
 
 
 def _reads(step: StepView, names: set[str], arguments: set[str]) -> bool:

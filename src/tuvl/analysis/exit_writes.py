@@ -1,15 +1,19 @@
-"""Which context keys a step writes, exit by exit: a step that fails writes nothing but the engine's own keys."""
+"""Which context keys a step writes, exit by exit: a step that fails writes nothing but the engine's own keys.
+
+Whatever its kind, a step that leaves by `error` or `aborted` says why; the engine sees to that. A question that nobody
+has answered in time did not fail: `timeout` there says nothing.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tuvl.analysis.object_keys import ObjectKeys
 from tuvl.analysis.parameters import writing_tools
-from tuvl.analysis.signals import ABORTED, BUILT_IN_NODES, FAILURES, TIMEOUT, outcomes
+from tuvl.analysis.signals import ABORTED, BUILT_IN_NODES, FAILURES, outcomes
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping, text
 from tuvl.analysis.surroundings import Surroundings
 from tuvl.dataclass import dataclass
-from tuvl.spec.signals import ERROR
+from tuvl.spec.signals import ERROR, RESERVED_EXITS
 
 LAST_ERROR: frozenset[str] = frozenset(
     {"_last_error", "_last_error_type", "_last_error_step", "_last_error_detail"},
@@ -48,12 +52,17 @@ class ExitWrites:
     failures: frozenset[str]
     aborted: Writes | None = None
     """What it writes on `aborted`, when that differs from other failures."""
+    late: Writes | None = None
+    """What it writes on `timeout`, when that is no failure."""
 
     def on(self, signal: str) -> Writes:
         """What is written when the step leaves by `signal`."""
-        if signal not in self.failures:
-            return self.done
-        return self.aborted if self.aborted is not None and signal == ABORTED else self.failed
+        match signal:
+            case "aborted" if self.aborted is not None:
+                return self.aborted
+            case "timeout" if self.late is not None:
+                return self.late
+        return self.failed if signal in self.failures else self.done
 
 
 _BROKEN = Writes(sure=LAST_ERROR)
@@ -75,8 +84,10 @@ def exit_writes(step: StepView, workflow: WorkflowView, project: Surroundings) -
         case "Workflow" | "ForEach":
             return ExitWrites(Writes(sure=_named(step.data.get("output_key"), step)), _BROKEN, _PLAIN_FAILURES)
         case "HumanInTheLoop":
-            done = Writes(sure=_named(step.data.get("output_key"), step))
-            return ExitWrites(done, Writes(maybe=LAST_ERROR), _PLAIN_FAILURES | {TIMEOUT})
+            answer = _named(step.data.get("output_key"), step)
+            # Choices may be named like the exits of the engine; with an answer, the keys of the answer are set.
+            late, stopped = Writes(maybe=answer), Writes(sure=LAST_ERROR, maybe=answer)
+            return ExitWrites(Writes(sure=answer), _BROKEN, _PLAIN_FAILURES, aborted=stopped, late=late)
         case "Agent":
             return _by_agent(step, workflow, project)
         case "Router" | "Response":
@@ -123,7 +134,8 @@ def _by_agent(step: StepView, workflow: WorkflowView, project: Surroundings) -> 
         anything=answer.anything or tools.anything,
     )
     failed = Writes(sure=LAST_ERROR, maybe=tools.maybe, more=tools.more, anything=tools.anything)
-    return ExitWrites(done, failed, FAILURES)
+    # A loop of turns leaves by `timeout` or `parse_error` only where they are outcomes of the author's.
+    return ExitWrites(done, failed, RESERVED_EXITS if step.mode == "autonomous" else FAILURES)
 
 
 def _by_answer(step: StepView) -> Writes:

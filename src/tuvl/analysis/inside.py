@@ -54,12 +54,12 @@ def acts(step: StepView, workflow: WorkflowView, project: Surroundings) -> bool:
         return True
     body = body_of(step, workflow)
     if body.kind != "Workflow":
-        return _acts_itself(body, project)
+        return acts_itself(body, project)
     views = inside(text(body.data.get("workflow")), project)
     return (
         views is None
-        or _acts_itself(body, project)
-        or any(_acts_itself(each, project) for view in views for each in view.steps)
+        or acts_itself(body, project)
+        or any(acts_itself(each, project) for view in views for each in view.steps)
     )
 
 
@@ -72,7 +72,8 @@ def body_of(step: StepView, workflow: WorkflowView) -> StepView:
     return step
 
 
-def _acts_itself(step: StepView, project: Surroundings) -> bool:
+def acts_itself(step: StepView, project: Surroundings) -> bool:
+    """Whether a step can change something outside by itself, what it calls left out."""
     if writes_by_kind(step, project):
         return True
     declared = step.data.get("effects")

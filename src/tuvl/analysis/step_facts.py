@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from tuvl.analysis.agent_effects import is_approved
 from tuvl.analysis.agent_fields import AgentFields, agent_fields
+from tuvl.analysis.approvals import is_approved
 from tuvl.analysis.context import written_keys
 from tuvl.analysis.effects import Effects, effects_of
 from tuvl.analysis.graph import RouteGraph

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property, partial
 
+from tuvl.analysis.answered import is_answer
 from tuvl.analysis.flow_graph import ALL, Edge, FlowGraph, Place
 from tuvl.analysis.key_flow import KeyFlow
 from tuvl.analysis.key_reads import KeyRead
@@ -47,12 +48,12 @@ class Taint:
             call = self.calls.get((edge.source, edge.target), _PLAIN)
             return here & ~self.layers.every(call.anew) | call.added(here)
         kept = here if edge.sure == ALL else here & ~self.layers.every(edge.sure)
+        if is_answer(step, edge.signal):  # a person has seen what there was
+            return self.rules.get((edge.source, "done"), _PLAIN).added(here)
         if edge.signal in FAILURES:
             failed = self.rules.get((edge.source, "failed"), _PLAIN)
             return kept | (failed.added(here) if edge.signal in QUOTING else 0)
         added = self.rules.get((edge.source, "done"), _PLAIN).added(here)
-        if step.kind == "HumanInTheLoop":
-            return added  # a person has seen what there was
         if step.kind == "Router":
             kept &= ~self.layers.every(_decided(step, edge.signal, self.flow.graph))
         return kept | added

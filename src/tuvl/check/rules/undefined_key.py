@@ -15,8 +15,9 @@ class UndefinedKey(Rule):
     (as with `additionalProperties: false`, read through `$ref`, `allOf` and their like) and no way brings it, so that
     the step can only fail; it is a warning where some way does without it, and the way is shown: steps, and the signals
     they leave by. Keys are followed exit by exit. A step that fails writes nothing but the engine's `_last_error…`
-    keys, a tool with `writes_context` may or may not be called, and after a node that does not declare its `writes` any
-    key counts as there.
+    keys; it does so on `error` and `aborted`, whatever its kind. A question that nobody answers in time has not failed,
+    so that its `timeout` writes nothing. A tool with `writes_context` may or may not be called, and after a node that
+    does not declare its `writes` any key counts as there.
     """
 
     code = "TV501"

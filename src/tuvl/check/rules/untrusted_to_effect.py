@@ -18,12 +18,13 @@ class UntrustedToEffect(FaultRule):
     models: a JSON answer may set every key that its schema does not shut out. Values closed by their type (an enum, a
     number, a boolean, an anchored pattern) are clean, and so is a value that a router has compared. What stands in
     between is a guardrail that can refuse words (a mask or a bound on length refuses none), an approval that asks about
-    every call, and a person on the way; an approval that an expression decides bounds the amounts that it looks at, no
-    words. An agent is never reported whose tools take but closed values, where a number that is no integer, such as an
-    amount, must lie between a `minimum` and a `maximum`: it still chooses, among what the author has set. Nothing is
-    closed by `parameters` that `arg_validation: none` does not look at, nor what comes under a name that they leave
-    open. Nor is an agent reported whose reading tools send nothing but to this machine, or back to the host that the
-    words came from.
+    every call, and a person on the way who has answered, be it inside of the workflow that the tool runs: what comes by
+    `timeout`, `error` or `aborted` of a question has been seen by nobody; an approval that an expression decides bounds
+    the amounts that it looks at, no words. An agent is never reported whose tools take but closed values, where a
+    number that is no integer, such as an amount, must lie between a `minimum` and a `maximum`: it still chooses, among
+    what the author has set. Nothing is closed by `parameters` that `arg_validation: none` does not look at, nor what
+    comes under a name that they leave open. Nor is an agent reported whose reading tools send nothing but to this
+    machine, or back to the host that the words came from.
     """
 
     code = "TV702"
