@@ -37,6 +37,17 @@ async def test_what_a_server_has_is_sent_to_its_page_and_its_api(words, tmp_path
     assert "tuvl runs cancel" not in refused.err
 
 
+async def test_what_is_shown_of_such_a_run_names_no_command_that_is_refused(tmp_path, run):
+    site = Site(make_project(tmp_path), None)
+    async with site.host() as host:
+        run_id = await host.start(StartRequest(workflow="pay", input={"sum": 7}))
+        assert await host.wait(run_id, 30) is not None
+        shown = await asyncio.to_thread(run.tuvl, "runs", "show", run_id, cwd=tmp_path)
+    (line,) = [line for line in shown.out.splitlines() if line.startswith("next")]
+    assert "answer, approve or abort a run of it on its run page or over its HTTP API" in line
+    assert "tuvl resume" not in shown.out
+
+
 async def test_when_that_process_has_ended_the_run_is_ended_from_the_command_line(tmp_path, run):
     site = Site(make_project(tmp_path), None)
     async with site.host() as host:

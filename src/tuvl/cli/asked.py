@@ -95,10 +95,13 @@ def whom(assignee: JsonValue, group: JsonValue) -> str:
     return f"group {group}" if group else "anybody"
 
 
-def asked_lines(wait: Asked, *, since: str, requester: str, now: datetime) -> Iterator[str]:
+def asked_lines(
+    wait: Asked, *, since: str, requester: str, now: datetime, elsewhere: str | None = None
+) -> Iterator[str]:
     """Write the whole of what a run waits for, a label before each part of it.
 
-    `since` is when it began to wait, `requester` for whom the run acts. Secrets are masked, and nothing of it can act
+    `since` is when it began to wait, `requester` for whom the run acts, `elsewhere` where it is to be answered if by no
+    command. Secrets are masked, and nothing of it can act
     on a terminal or pass itself off as another line.
     """
     yield _labelled("waits", f"{_what(wait)}, since {since}")
@@ -115,7 +118,7 @@ def asked_lines(wait: Asked, *, since: str, requester: str, now: datetime) -> It
             yield from _block("asks", call)
         case "outcome_unknown":
             yield from _unknown(wait)
-    yield _labelled("next", next_command(wait, now))
+    yield _labelled("next", elsewhere or next_command(wait, now))
 
 
 def call_lines(step: str, tool: str, arguments: JsonValue, reason: str) -> list[str]:

@@ -17,7 +17,7 @@ from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
 from tuvl.durable.files import RunFiles
 from tuvl.errors import StepError, UsageError
-from tuvl.hosting.opening import FILE
+from tuvl.hosting.opening import FILE, THERE, has_elsewhere
 from tuvl.principal import Principal
 from tuvl.project.layout import find_root
 from tuvl.settings import load_settings
@@ -62,7 +62,10 @@ class RunsCommand:
         self._end_lost()
         run = self._run(run_id)
         can_go_on = run.get("process") == "gone" and run_id not in self._lost
-        return self._print(run, show_text(run, can_go_on=can_go_on))
+        elsewhere = None
+        if has_elsewhere(Path(self._root), run_id, load_settings()):
+            elsewhere = f"another process has the run, `tuvl serve` most likely: {THERE}"
+        return self._print(run, show_text(run, can_go_on=can_go_on, elsewhere=elsewhere))
 
     def trace(self, run_id: str, asked: TraceFilter) -> int:
         """Print the audited calls of one run."""

@@ -11,9 +11,8 @@ from tuvl.cli.wording import seconds
 from tuvl.control import ControlAction
 from tuvl.data.control_rows import Settled
 from tuvl.data.run_rows import RunFilter
-from tuvl.durable.files import RunFiles
 from tuvl.errors import UsageError
-from tuvl.hosting.opening import THERE, is_elsewhere
+from tuvl.hosting.opening import THERE, has_elsewhere
 from tuvl.settings import load_settings
 from tuvl.supervision.opening import open_registry
 from tuvl.supervision.registry import RunRegistry
@@ -113,8 +112,7 @@ class RunControlCommand(RunsCommand):
 
     def _how_to_end(self, run_id: str) -> str:
         """Say what ends a run that nobody performs just now."""
-        root = Path(self._root)
-        if not RunFiles(root).has(run_id) and is_elsewhere(root, load_settings()):
+        if has_elsewhere(Path(self._root), run_id, load_settings()):
             return f"another process has the durable runs of this project, `tuvl serve` most likely: {THERE}"
         return f"none has it just now; `tuvl runs cancel {run_id}` ends it"
 

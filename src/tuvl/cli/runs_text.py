@@ -54,9 +54,9 @@ def columns(rows: Iterable[Sequence[str]]) -> str:
     )
 
 
-def show_text(run: JsonObject, *, can_go_on: bool) -> str:
+def show_text(run: JsonObject, *, can_go_on: bool, elsewhere: str | None = None) -> str:
     """Write one run: how it went, its steps, its output, its conversations; what it waits for, and how it goes on."""
-    return "\n".join(_show(run, can_go_on=can_go_on)) + "\n"
+    return "\n".join(_show(run, can_go_on=can_go_on, elsewhere=elsewhere)) + "\n"
 
 
 def trace_text(entries: Sequence[JsonObject]) -> str:
@@ -77,7 +77,7 @@ def nothing_found_text(asked: TraceFilter, entries: Sequence[JsonObject]) -> str
     return f"nothing audited of tool {asked.tool} under --step {asked.step}"
 
 
-def _show(run: JsonObject, *, can_go_on: bool) -> Iterator[str]:
+def _show(run: JsonObject, *, can_go_on: bool, elsewhere: str | None) -> Iterator[str]:
     yield f"run         {run['run_id']}"
     yield f"workflow    {run['workflow']} ({run['schema_version']})"
     signal = f" on {run['signal']!r}" if run["signal"] else ""
@@ -104,7 +104,8 @@ def _show(run: JsonObject, *, can_go_on: bool) -> Iterator[str]:
         yield f"conversation {conversation.get('id')} · {told} · {_used(conversation.get('usage'))}"
     if wait is not None:
         requester = str(wait.asked.get("requested_by") or run["principal"])
-        yield from asked_lines(wait, since=_when(run["finished_at"]), requester=requester, now=datetime.now(UTC))
+        since, now = _when(run["finished_at"]), datetime.now(UTC)
+        yield from asked_lines(wait, since=since, requester=requester, now=now, elsewhere=elsewhere)
 
 
 def _entry(entry: JsonObject) -> Iterator[str]:

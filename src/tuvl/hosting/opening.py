@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from tuvl.durable.embedded import INSTALL
-from tuvl.durable.files import held_lock
+from tuvl.durable.files import RunFiles, held_lock
 from tuvl.errors import ConfigError, UsageError
 from tuvl.files import make_own_folder
 from tuvl.project.index import ProjectIndex
@@ -32,6 +32,11 @@ THERE = "answer, approve or abort a run of it on its run page or over its HTTP A
 def is_shared(settings: Settings) -> bool:
     """Tell whether durable runs are kept where many processes may have them."""
     return (settings.database_url or "").startswith("postgres")
+
+
+def has_elsewhere(root: Path, run_id: str, settings: Settings) -> bool:
+    """Tell whether nobody can do anything to a durable run beside the process that has the runs of a project."""
+    return not RunFiles(root).has(run_id) and is_elsewhere(root, settings)
 
 
 def is_elsewhere(root: Path, settings: Settings) -> bool:
