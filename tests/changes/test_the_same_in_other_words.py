@@ -220,3 +220,48 @@ def test_docstring_of_a_function_that_another_file_hands_on_counts(tmp_path: Pat
         files(*steps(), **own, **{"nodes/work_sums.py": f'def total(ids):\n    """{text}."""\n'}) for text in ("A", "B")
     ]
     assert "approval-weakened" in codes(tmp_path, states[0], states[1])
+
+
+EACH: Step = {
+    "id": "each",
+    "kind": "ForEach",
+    "items": "{{ [n] }}",
+    "as": "one",
+    "step": "pay",
+    "routes": {"error": "END"},
+}
+ASK_EACH: Step = {**ASK, "routes": {**ASK["routes"], "true": "each"}}
+
+
+def body(amount: str) -> Step:
+    pay = {key: value for key, value in PAY.items() if key != "routes"}
+    return {**pay, "http": {**PAY["http"], "json": {"amount": amount}}}
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("{{ one }}", "{{ rec }}"),
+        ("{{ args.one }}", "{{ args.rec }}"),
+        ("{{ one.sum + one.one }}", "{{ rec.sum + rec.one }}"),
+    ],
+)
+def test_item_of_a_list_that_is_called_otherwise_everywhere_is_the_same(tmp_path: Path, was: str, now: str) -> None:
+    states = [files(ASK_EACH, EACH, body(was)), files(ASK_EACH, {**EACH, "as": "rec"}, body(now))]
+    assert [change.code for change in told(tmp_path, states[0], states[1])] == ["spelled-otherwise"]
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("{{ one }}", "{{ n }}"),
+        ("{{ one }}", "{{ one }}"),
+        ("{{ one ~ rec }}", "{{ rec ~ rec }}"),
+        ("{{ one ~ 'one' }}", "{{ rec ~ 'rec' }}"),
+        ("{{ args }}", "{{ args }}"),
+        ("one {{ one }}", "rec {{ rec }}"),
+    ],
+)
+def test_list_whose_body_reads_something_else_by_another_name_is_told(tmp_path: Path, was: str, now: str) -> None:
+    states = [files(ASK_EACH, EACH, body(was)), files(ASK_EACH, {**EACH, "as": "rec"}, body(now))]
+    assert "approval-weakened" in {change.code for change in told(tmp_path, states[0], states[1])}

@@ -5,6 +5,7 @@ from dataclasses import field
 from typing import Any
 
 from tuvl.analysis.steps import StepView, WorkflowView, items, mapping
+from tuvl.changes.item_names import with_item_names
 from tuvl.changes.respelling import with_spelling
 from tuvl.dataclass import dataclass
 from tuvl.values import canonical
@@ -40,7 +41,7 @@ def pair_steps(old: WorkflowView, new: WorkflowView) -> StepPairs:
     come = [step for name, step in new.by_id.items() if name not in old.by_id]
     renames, alike = _renames(gone, come) if gone and come else ({}, frozenset[str]())
     named = WorkflowView(with_renames(old.data, renames)) if renames else old
-    before = with_spelling(named, new)
+    before = with_spelling(with_item_names(named, new), new)
     return StepPairs(
         old=before,
         new=new,
