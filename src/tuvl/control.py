@@ -10,9 +10,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, TypeAlias, assert_never
 
+from tuvl.clock import Clock, SystemClock
 from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.values import number_text
+
+BEAT_S, SHARE = 2.0, 0.1
+"""After how many seconds, and what share of a pause, a durable run keeps again for how long it has been held up."""
 
 
 class Aborted(StepError):
@@ -48,8 +52,14 @@ class Intervention:
 class RunControl:
     """The control channel of one run. `pause`, `resume`, `steer` and `abort` may be called from its event loop."""
 
-    def __init__(self, *, pause_max_s: float = 300.0) -> None:
+    def __init__(self, *, pause_max_s: float = 300.0, clock: Clock | None = None) -> None:
         self._pause_max_s = pause_max_s
+        self._clock = clock or SystemClock()
+        self._parked_at: float | None = None
+        """Since when the run is held up, had this process had it all the time; `None` while it is not."""
+        self._held_s = 0.0
+        """For how long it was held up, as far as that is on record."""
+        self._keep_held: Callable[[float], Awaitable[None]] | None = None
         self._running = asyncio.Event()
         self._running.set()
         self._freed = asyncio.Event()
@@ -93,8 +103,16 @@ class RunControl:
 
     def resume(self) -> None:
         """Let a paused run go on."""
+        self._parked_at, self._held_s = None, 0.0
         self._running.set()
         self._freed.set()
+
+    def hold_from(self, seconds: float, *, keep: Callable[[float], Awaitable[None]]) -> None:
+        """Go on with a pause that has held the run up for some seconds in other processes.
+
+        `keep` records for how many it has been in all, for those that have it later.
+        """
+        self._held_s, self._keep_held = seconds, keep
 
     def let_go(self) -> None:
         """Have a run that is paused leave this process, if it can; it is paused where it goes on, too."""
@@ -161,7 +179,7 @@ class RunControl:
     def for_cleanup(self) -> "RunControl":
         """Return the control of what runs after an abort; aborting this one again stops it."""
         if self._cleanup is None:
-            self._cleanup = RunControl(pause_max_s=self._pause_max_s)
+            self._cleanup = RunControl(pause_max_s=self._pause_max_s, clock=self._clock)
         return self._cleanup
 
     async def checkpoint(self) -> list[str]:
@@ -179,13 +197,44 @@ class RunControl:
         if self.paused and self._pause_max_s <= 0:
             self.abort("paused, and nobody here could resume it")
         if self.paused:
-            try:
-                async with asyncio.timeout(self._pause_max_s):
-                    await self._freed.wait()
-            except TimeoutError:
-                self.abort(f"paused for more than {number_text(self._pause_max_s)} s")
+            await self._held_up()
         if self.paused and self._leaving and self.leave is not None:
+            await self._held_for(self._lasts())
             await self.leave()
+
+    async def _held_up(self) -> None:
+        if self._parked_at is None:
+            self._parked_at = self._clock.monotonic() - self._held_s
+        while not self._freed.is_set():
+            lasts = self._lasts()
+            if lasts >= self._pause_max_s:
+                self.abort(f"paused for more than {number_text(self._pause_max_s)} s")
+                return
+            due = self._held_s + max(BEAT_S, SHARE * self._held_s)
+            if lasts >= due:
+                await self._held_for(lasts)
+            else:
+                await self._freed_within(min(due, self._pause_max_s) - lasts)
+
+    def _lasts(self) -> float:
+        """Return for how many seconds the run is held up, in whatever process."""
+        return self._held_s if self._parked_at is None else self._clock.monotonic() - self._parked_at
+
+    async def _held_for(self, seconds: float) -> None:
+        if seconds > self._held_s:
+            self._held_s = seconds  # first, so that of all that are parked one keeps it
+            if self._keep_held is not None:
+                await self._keep_held(seconds)
+
+    async def _freed_within(self, seconds: float) -> None:
+        freed = asyncio.ensure_future(self._freed.wait())
+        over = asyncio.ensure_future(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait((freed, over), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            freed.cancel()
+            over.cancel()
+            await asyncio.gather(freed, over, return_exceptions=True)
 
     def raise_if_aborted(self) -> None:
         """Raise `Aborted` when the run has been told to stop."""

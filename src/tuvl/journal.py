@@ -136,6 +136,13 @@ class Journal(Protocol):
         """Return what entries of this part have spent that are on record and not come to again yet."""
         ...
 
+    def lasted_s(self) -> float:
+        """Return for how many seconds this part was going on already; 0 where no work of it is on record.
+
+        The time in which no process had the run does not count.
+        """
+        ...
+
     def may_have_begun(self, name: str) -> bool:
         """Return whether an earlier process may have been at a piece of work whose outcome is not on record."""
         ...
@@ -199,6 +206,15 @@ class RunJournal(Journal, Protocol):
         """Return what earlier processes were told and the run has not obeyed, in order."""
         ...
 
+    @property
+    def paused_s(self) -> float:
+        """Seconds for which the run was held up in other processes, if it is paused."""
+        ...
+
+    async def paused(self, seconds: float) -> None:
+        """Record for how long the run is held up, so that this counts wherever it goes on."""
+        ...
+
     def at_end(self, tell: Callable[[], Coroutine[Any, Any, None]], hold: Callable[[], Awaitable[bool]]) -> None:
         """Have the run told when it comes to what is not on record, before any of that is begun.
 
@@ -237,6 +253,10 @@ class NoJournal:
     def ahead(self) -> Sequence[JsonObject]:
         """Return nothing: nothing is on record."""
         return ()
+
+    def lasted_s(self) -> float:
+        """Return nothing: it begins."""
+        return 0.0
 
     def may_have_begun(self, name: str) -> bool:
         """Know of no earlier process."""

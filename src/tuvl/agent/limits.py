@@ -99,6 +99,7 @@ class Bounds:
         """The agent's own budget, its run's, and those that the run was started within."""
         self._clock = clock
         self._started = clock.monotonic()
+        self._lasted_s = journal.lasted_s()
         self._calls = 0
         self._failed_turns = 0
         self._repeats: Counter[int] = Counter()
@@ -187,7 +188,7 @@ class Bounds:
             yield
             return
         try:
-            async with asyncio.timeout(bound) as deadline:
+            async with asyncio.timeout(max(0.0, bound - self._lasted_s)) as deadline:
                 yield
         except TimeoutError:
             if not deadline.expired():

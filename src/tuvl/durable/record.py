@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from typing import Literal, Protocol, cast
+from uuid import uuid4
 
 from tuvl.clock import Clock, SystemClock
 from tuvl.dataclass import dataclass
 from tuvl.durable.ahead import Ahead
 from tuvl.durable.order import is_before
 from tuvl.durable.rows import checked, row_of
-from tuvl.durable.told import TOLD, EndOfRecord, Hold, Tell, pending
+from tuvl.durable.run_time import RunClock, began_at, elapsed_s, paused_s
+from tuvl.durable.told import PAUSED, TOLD, EndOfRecord, Hold, Tell, pending
 from tuvl.errors import EngineError
 from tuvl.journal import Effect, Numbers, Settlement, Suspended, Wait, Work
 from tuvl.values import JsonObject, JsonValue
@@ -40,30 +42,6 @@ class Answer:
 
 
 Outcome = Literal["done", "retry", "failed"]
-
-
-class RunClock:
-    """The clock of one run: its `monotonic` counts the run's own seconds, over all processes that had it."""
-
-    def __init__(self, inner: Clock) -> None:
-        self._inner = inner
-        self._offset = -inner.monotonic()
-
-    def now(self) -> datetime:
-        """Return the time of day in UTC."""
-        return self._inner.now()
-
-    def monotonic(self) -> float:
-        """Return the seconds of the run so far; what was done before is passed in no time."""
-        return self._inner.monotonic() + self._offset
-
-    def catch_up(self, at: float) -> None:
-        """Go on from a moment of the record, unless it is later already."""
-        self._offset += max(0.0, at - self.monotonic())
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await self._inner.sleep(seconds)
 
 
 @dataclass(slots=True)
@@ -110,7 +88,7 @@ class DurableJournal:
         self._state = _State(
             rows,
             kept,
-            RunClock(clock or SystemClock()),
+            RunClock(clock or SystemClock(), before_s=elapsed_s(kept)),
             by_name,
             EndOfRecord(kept),
             Ahead(kept),
@@ -146,7 +124,12 @@ class DurableJournal:
     @property
     def elapsed_s(self) -> float:
         """Seconds that the run has taken in other processes."""
-        return max((cast(float, row["t"]) for row in self._state.found.values()), default=0.0)
+        return self.clock.before_s
+
+    def lasted_s(self) -> float:
+        """Return for how many seconds this part was going on already; 0 where no work of it is on record."""
+        began = None if self.rehearses else began_at(self._state.found, self._prefix)
+        return 0.0 if began is None else self.clock.total() - min(began, self.clock.monotonic())
 
     def last_state(self, name: str) -> JsonValue | None:
         """Return the last state that was kept under a name."""
@@ -197,9 +180,19 @@ class DurableJournal:
         name = TOLD + id
         if name in self._state.found or name in self._state.written:
             return False
-        # Whoever says it has a context of its own, in which there is no run.
-        await asyncio.get_running_loop().create_task(self._put(name, said), context=self._state.context.copy())
+        # Whoever says it has a context of its own, in which there is no run. What is on record was before it.
+        kept = self._put(name, said, at=self.clock.total())
+        await asyncio.get_running_loop().create_task(kept, context=self._state.context.copy())
         return True
+
+    @property
+    def paused_s(self) -> float:
+        """Seconds for which the run was held up in other processes, if it is paused."""
+        return paused_s(self._state.found)
+
+    async def paused(self, seconds: float) -> None:
+        """Record for how long the run is held up, so that this counts wherever it goes on."""
+        await self.tell(f"{PAUSED}.{uuid4().hex}", {"kind": PAUSED, "seconds": round(seconds, 6)})
 
     def untold(self) -> tuple[JsonObject, ...]:
         """Return what earlier processes were told and the run has not obeyed."""
@@ -207,7 +200,12 @@ class DurableJournal:
 
     def at_end(self, tell: Tell, hold: Hold) -> None:
         """Have the run told, and held up, when it comes to what is not on record."""
-        self._state.end.then(tell, hold)
+
+        async def told() -> None:
+            self.clock.catch_up(self.clock.total())  # entries that nobody passes say what time it was, too
+            await tell()
+
+        self._state.end.then(told, hold)
 
     def known(self, name: str) -> JsonValue | None:
         """Return what is recorded under a name."""
@@ -302,13 +300,15 @@ class DurableJournal:
         answer = self._answer(wait)
         return await self._put(wait.name, {**answer.value, "by": answer.by, "at": answer.at.isoformat()})
 
-    async def _put(self, name: str, value: JsonValue, *, asked: str | None = None) -> JsonValue:
+    async def _put(
+        self, name: str, value: JsonValue, *, asked: str | None = None, at: float | None = None
+    ) -> JsonValue:
         if name in self._state.written:
             raise RuntimeError(f"two pieces of work are recorded as {name!r}")
         self._state.written.add(name)
         self._state.ahead.passed(name)
         states, self._state.states = self._state.states, {}
-        row = row_of(value, self.clock.monotonic(), asked=asked, states=states)
+        row = row_of(value, self.clock.monotonic() if at is None else at, asked=asked, states=states)
         writing = asyncio.ensure_future(self._state.rows.put(name, row))
         try:
             await asyncio.shield(writing)

@@ -15,6 +15,9 @@ from tuvl.values import JsonObject
 TOLD = "told."
 """How the names of such entries begin."""
 
+PAUSED = "paused"
+"""Kind of one that tells the run nothing, and says for how long it is held up."""
+
 _TAKEN = ("steers", "steered")
 """Entries that say which steers an agent has read, between turns or in a call."""
 

@@ -57,7 +57,8 @@ class Dispatcher:
             if timeout_s is None:
                 return await self._transact(scope, self.context)
             # Our own runners stop when they are told to; an agent notices an abort best in the task of the run.
-            async with asyncio.timeout(timeout_s):
+            # Of one that goes on in this process, some of the time is over.
+            async with asyncio.timeout(max(0.0, timeout_s - scope.services.journal.lasted_s())):
                 return await self._transact(scope, self.context)
         except (DeadlineExceededError, TimeoutError):
             return replace(timed_out(step.id, timeout_s or 0.0), trace=tuple(scope.trace))

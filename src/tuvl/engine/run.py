@@ -106,8 +106,8 @@ async def run_plan(
     """
     check_start(plan, ports.principal)
     context = initial_context(plan, input)
-    bounds = [max(0.0, bound - elapsed_s) for bound in (timeout_s, plan.limits.timeout_s) if bound is not None]
-    return await _Run(plan, context, ports, run_id, trace=trace).execute(min(bounds, default=None))
+    bound = min((each for each in (timeout_s, plan.limits.timeout_s) if each is not None), default=None)
+    return await _Run(plan, context, ports, run_id, trace=trace, elapsed_s=elapsed_s).execute(bound)
 
 
 @dataclass(slots=True)
@@ -138,8 +138,10 @@ class _Run:
         *,
         trace: bool = False,
         around: _Around | None = None,
+        elapsed_s: float = 0.0,
     ) -> None:
         self._around = around
+        self._elapsed_s = elapsed_s
         self._plan = plan
         self._context = context
         self._ports = ports
@@ -216,7 +218,7 @@ class _Run:
         inner = scope.services
         ports = replace(self._ports, control=inner.control, journal=inner.journal, approvals=inner.approvals)
         around = _Around(scope=scope, record=self._record)
-        child = _Run(plan, context, ports, self._run_id, around=around)
+        child = _Run(plan, context, ports, self._run_id, around=around, elapsed_s=inner.journal.lasted_s())
         before = self._steps.refused
         result = await child.execute(plan.limits.timeout_s)
         refused = self._steps.refused
@@ -282,6 +284,7 @@ class _Run:
                 # The abort was routed. What cleans up has a control and a bound of its own; a second abort stops it.
                 steps = StepCount(self._plan.limits.max_steps)
                 cleanup = replace(self._services, control=control.for_cleanup(), take_steps=steps.take)
+                self._elapsed_s = 0.0
                 move = await self._walk_within(CLEANUP_S, "the cleanup after the abort", move.step, cleanup, steps)
         except Suspended as waiting:
             # Nothing has ended, neither the step nor what is around it: all of it goes on from the record.
@@ -307,7 +310,7 @@ class _Run:
         if timeout_s is None:
             return await self._walk(step, services, steps)
         try:
-            async with asyncio.timeout(timeout_s) as deadline:
+            async with asyncio.timeout(max(0.0, timeout_s - self._elapsed_s)) as deadline:
                 return await self._walk(step, services, steps)
         except TimeoutError:
             if not deadline.expired():
