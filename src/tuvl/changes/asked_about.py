@@ -10,7 +10,6 @@ from functools import partial
 from tuvl.analysis.flow_graph import Edge
 from tuvl.analysis.key_reads import KeyRead
 from tuvl.analysis.references import tool_entries
-from tuvl.analysis.signals import FAILURES
 from tuvl.analysis.steps import StepView
 from tuvl.analysis.witness import shortest, shown
 from tuvl.changes.facts import WorkflowFacts
@@ -131,8 +130,8 @@ def _unasked(
         origins: Asked(0, frozenset(), others) for origins, others in zip(by_state, persons, strict=True)
     }
     was, now = values.both(partial(_sent, steps=by_state, asked=asked, only=keys))
-    if was == now:
-        return False
+    if all(made == SEEN for _, _, made in now - was):
+        return False  # what is left, or has been looked at now, could be sent before
     before, after = steps
     why = difference(was, now)
     way = _way(values.new.provenance, 0, after.id, why, past=persons[1].keys())
@@ -180,7 +179,7 @@ def _way(provenance: Provenance, start: int, last: str, why: str, past: Set[int]
     end = provenance.at[last, False]
 
     def unanswered(edge: Edge) -> bool:
-        return edge.source not in past or edge.signal in FAILURES
+        return edge.source not in past or not provenance.answered(edge)
 
     for place in graph.places:
         if not place.called and f"step {place.step.id!r}" in why and place.index not in (start, end):

@@ -19,6 +19,7 @@ from tuvl.changes.reach import NOBODY, Reach
 from tuvl.changes.renames import StepPairs
 from tuvl.changes.revalued import Values
 from tuvl.dataclass import dataclass
+from tuvl.spec.signals import DEFAULT
 
 MOST_GATES = 100_000
 """Gates times routes past which single gates are not looked at, only whether any person is asked."""
@@ -37,6 +38,8 @@ class _Gate:
     without: frozenset[str]
     deeds: int
     asked: bool = True
+    answered: bool = True
+    """Whether what comes after an answer of a person counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,10 @@ def _places(values: Values, facts: tuple[WorkflowFacts, WorkflowFacts]) -> Itera
         yield _Place(Spot(path, path), "the run begins elsewhere, and", None, ((entries[0],), entries[1]), False)
     looser = admitted(facts)
     for before, after in values.pairs.matched:
+        if _ends_unanswered(facts, before, after):
+            spot, said = Spot(before.path, after.path, "", after.id), "may come to its end without an answer, and"
+            said = f"workflow {after.data.get('workflow')!r} {said}"
+            yield _Place(spot.at("workflow"), said, after, ((before.id,), after.id), False)
         for signal, may in let_through(looser, facts[1], after):
             target = lead(facts[1], after, signal)
             spot = Spot(before.path, after.path, "", after.id)
@@ -111,6 +118,12 @@ def _places(values: Values, facts: tuple[WorkflowFacts, WorkflowFacts]) -> Itera
                 _said(after, move) if why is None or move.old == (move.new,) else f"{_said(after, move)}, since {why},"
             )
             yield _Place(_spot(before, after, move), said, after, targets, move.may, move.sooner)
+
+
+def _ends_unanswered(facts: tuple[WorkflowFacts, WorkflowFacts], before: StepView, after: StepView) -> bool:
+    """Whether a step runs a workflow that asked a person on every way to its end, and does not now."""
+    was, now = (each.unanswered.has_decided(step, DEFAULT) for each, step in zip(facts, (before, after), strict=True))
+    return was and not now and before.kind == after.kind == "Workflow"
 
 
 def _spot(before: StepView, after: StepView, move: Move) -> Spot:
@@ -169,7 +182,12 @@ def _grown(old: Reach, new: Reach, place: _Place, gates: list[_Gate]) -> Iterato
         done |= any_new
     elif any_new & alone & ~done:
         yield _Gate("write-reached", "now", new.persons, 0, asked=False), any_new & alone & ~done
-    done |= any_new
+    late = new.ahead(after, asked=False, answered=False) & ~_ahead(old, before, NOBODY, asked=False, answered=False)
+    late &= ~done & ~(any_new & (alone | (-1 if person else 0)))
+    if late:
+        said = "without a person having answered"
+        yield _Gate("approval-weakened", said, NOBODY, 0, asked=False, answered=False), late
+    done |= any_new | late
     for gate in gates:
         earlier = _ahead(old, before, gate.without, asked=gate.asked)
         grown = new.ahead(after, gate.without, asked=gate.asked) & ~earlier & gate.deeds & ~done
@@ -178,10 +196,17 @@ def _grown(old: Reach, new: Reach, place: _Place, gates: list[_Gate]) -> Iterato
             done |= grown
 
 
-def _ahead(old: Reach, targets: tuple[str | None, ...], without: frozenset[str], *, asked: bool = True) -> int:
+def _ahead(
+    old: Reach,
+    targets: tuple[str | None, ...],
+    without: frozenset[str],
+    *,
+    asked: bool = True,
+    answered: bool = True,
+) -> int:
     found = 0
     for target in targets:
-        found |= old.ahead(target, without, asked=asked)
+        found |= old.ahead(target, without, asked=asked, answered=answered)
     return found
 
 
@@ -197,10 +222,10 @@ def _tell(findings: Findings, states: tuple[Reach, Reach], place: _Place, gate: 
     names = [name for name, bit in old.bits.items() if bit & deeds]
     fresh = (new.persons | new.guards | new.deciders) - old.facts.graph.steps.keys()
     target = place.targets[1]
-    way, may = new.way(target, names[0], gate.without | fresh, asked=gate.asked), place.may
+    way, may = new.way(target, names[0], gate.without | fresh, asked=gate.asked, answered=gate.answered), place.may
     if way is None:
         # Only by a step that is new and asks or decides itself: nobody can tell how much it lets through.
-        way, may = new.way(target, names[0], gate.without, asked=gate.asked) or [], True
+        way, may = new.way(target, names[0], gate.without, asked=gate.asked, answered=gate.answered) or [], True
     sure = any(how.sure for deeds in new.deeds.values() for name, how in deeds.items() if name == names[0])
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     what = f"{place.said} leads to {names[0]!r}{more} {gate.said}"

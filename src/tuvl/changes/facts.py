@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import cached_property
 
+from tuvl.analysis.answered import Unanswered
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.policy import allows_model, asks_by_policy, model_names
@@ -28,6 +29,11 @@ class WorkflowFacts:
     def graph(self) -> RouteGraph:
         """Its route graph."""
         return route_graph(self.view, self.index)
+
+    @cached_property
+    def unanswered(self) -> Unanswered:
+        """Tells by which exits of its steps a person has decided."""
+        return Unanswered(self.index)
 
     @cached_property
     def urls(self) -> dict[KeyPath, Url]:

@@ -12,7 +12,7 @@ from tuvl.analysis.context import input_keys
 from tuvl.analysis.flow_graph import ALL, Edge, FlowGraph, Place, flow_graph
 from tuvl.analysis.key_reads import KeyRead
 from tuvl.analysis.parameters import tool_uses, writing_tools
-from tuvl.analysis.signals import BUILT_IN_NODES, FAILURES
+from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.spread import spread
 from tuvl.analysis.steps import StepView, text
 from tuvl.changes.facts import WorkflowFacts
@@ -165,11 +165,16 @@ class Provenance:
         if self.effort.left < 0:
             raise TangledError
 
+    def answered(self, edge: Edge) -> bool:
+        """Whether a person has decided where a run goes along an edge: has seen what there was."""
+        step = self.graph.places[edge.source].step
+        return bool(edge.signal) and self.facts.unanswered.has_decided(step, edge.signal)
+
     def _follow(self, asked: Asked) -> States | None:
         others = {place: seen for place, seen in asked.others.items() if place != asked.place or not asked.seen}
 
         def along(edge: Edge, state: int) -> int:
-            if edge.source in others and edge.signal and edge.signal not in FAILURES:
+            if edge.source in others and self.answered(edge):
                 state = self._looked_at(state, others[edge.source])
             return self._along(edge, state)
 

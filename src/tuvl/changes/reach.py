@@ -21,7 +21,7 @@ class Reach:
     facts: WorkflowFacts
     bits: Mapping[str, int] = field(default_factory=dict)
     """Id of a step that acts → its bit; others are passed over."""
-    _known: dict[tuple[frozenset[str], bool], Mapping[str, int]] = field(default_factory=dict)
+    _known: dict[tuple[frozenset[str], bool, bool], Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
     def deeds(self) -> Mapping[str, Deeds]:
@@ -38,9 +38,31 @@ class Reach:
         }
 
     @cached_property
+    def unanswered(self) -> Mapping[str, tuple[str, ...]]:
+        """The same by signals of which none means that a person has decided."""
+        graph, look = self.facts.graph, self.facts.unanswered
+        return {
+            name: tuple(
+                dict.fromkeys(
+                    target
+                    for signal, target in graph.taken(name).items()
+                    if target != END and not look.has_decided(graph.steps[name], signal)
+                )
+            )
+            for name in graph.spine
+        }
+
+    @cached_property
     def _sources(self) -> Mapping[str, list[str]]:
+        return self._turned(self.successors)
+
+    @cached_property
+    def _unanswered_sources(self) -> Mapping[str, list[str]]:
+        return self._turned(self.unanswered)
+
+    def _turned(self, successors: Mapping[str, tuple[str, ...]]) -> Mapping[str, list[str]]:
         found: dict[str, list[str]] = {name: [] for name in self.facts.graph.spine}
-        for name, targets in self.successors.items():
+        for name, targets in successors.items():
             for target in targets:
                 found.setdefault(target, []).append(name)
         return found
@@ -77,21 +99,25 @@ class Reach:
     def _kind(self, name: str) -> str | None:
         return self.facts.graph.steps[name].kind
 
-    def ahead(self, step: str | None, without: frozenset[str] = NOBODY, *, asked: bool = True) -> int:
+    def ahead(
+        self, step: str | None, without: frozenset[str] = NOBODY, *, asked: bool = True, answered: bool = True
+    ) -> int:
         """Deeds that can follow from a step on, itself included, when a run comes by none of `without`.
 
-        Those before which a person is asked for approval count with `asked` only.
+        Those before which a person is asked for approval count with `asked` only, and those that come after an answer
+        of a person with `answered` only.
         """
-        return 0 if step is None else self._masks(without, asked).get(step, 0)
+        return 0 if step is None else self._masks(without, asked, answered).get(step, 0)
 
-    def _masks(self, without: frozenset[str], asked: bool) -> Mapping[str, int]:
-        key = (without, asked)
+    def _masks(self, without: frozenset[str], asked: bool, answered: bool) -> Mapping[str, int]:
+        key = (without, asked, answered)
         if key not in self._known:
+            sources = self._sources if answered else self._unanswered_sources
             masks = {name: self._own(name, asked) for name in self.facts.graph.spine if name not in without}
             waiting = deque(name for name, mask in masks.items() if mask)
             while waiting:
                 name = waiting.popleft()
-                for source in self._sources[name]:
+                for source in sources[name]:
                     if source in masks and masks[name] & ~masks[source]:
                         masks[source] |= masks[name]
                         waiting.append(source)
@@ -119,7 +145,9 @@ class Reach:
                 found |= some & ~every
         return found
 
-    def way(self, step: str | None, deed: str, without: frozenset[str], *, asked: bool) -> list[str] | None:
+    def way(
+        self, step: str | None, deed: str, without: frozenset[str], *, asked: bool, answered: bool = True
+    ) -> list[str] | None:
         """The shortest way from a step to one that does a deed; `None` where there is none."""
         if step is None or step in without or step not in self.successors:
             return None
@@ -130,7 +158,7 @@ class Reach:
             how = self.deeds[name].get(deed)
             if how is not None and (asked or not how.asked):
                 return self._back(came, name)
-            for target in self.successors[name]:
+            for target in (self.successors if answered else self.unanswered)[name]:
                 if target not in came and target not in without:
                     came[target] = name
                     waiting.append(target)
