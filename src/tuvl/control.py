@@ -60,6 +60,7 @@ class RunControl:
         self._held_s = 0.0
         """For how long it was held up, as far as that is on record."""
         self._keep_held: Callable[[float], Awaitable[None]] | None = None
+        self._parking: Callable[[], None] | None = None
         self._running = asyncio.Event()
         self._running.set()
         self._freed = asyncio.Event()
@@ -107,12 +108,15 @@ class RunControl:
         self._running.set()
         self._freed.set()
 
-    def hold_from(self, seconds: float, *, keep: Callable[[float], Awaitable[None]]) -> None:
+    def hold_from(
+        self, seconds: float, *, keep: Callable[[float], Awaitable[None]], parking: Callable[[], None]
+    ) -> None:
         """Go on with a pause that has held the run up for some seconds in other processes.
 
-        `keep` records for how many it has been in all, for those that have it later.
+        `keep` records for how many it has been in all, for those that have it later; `parking` hears when one begins to
+        hold the run up here.
         """
-        self._held_s, self._keep_held = seconds, keep
+        self._held_s, self._keep_held, self._parking = seconds, keep, parking
 
     def let_go(self) -> None:
         """Have a run that is paused leave this process, if it can; it is paused where it goes on, too."""
@@ -205,6 +209,8 @@ class RunControl:
     async def _held_up(self) -> None:
         if self._parked_at is None:
             self._parked_at = self._clock.monotonic() - self._held_s
+            if self._parking is not None:
+                self._parking()
         while not self._freed.is_set():
             lasts = self._lasts()
             if lasts >= self._pause_max_s:

@@ -215,6 +215,10 @@ class RunJournal(Journal, Protocol):
         """Record for how long the run is held up, so that this counts wherever it goes on."""
         ...
 
+    def catch_up(self) -> None:
+        """Have the clock of the run go on from where its time is, whatever of the record is passed."""
+        ...
+
     def at_end(self, tell: Callable[[], Coroutine[Any, Any, None]], hold: Callable[[], Awaitable[bool]]) -> None:
         """Have the run told when it comes to what is not on record, before any of that is begun.
 

@@ -151,6 +151,18 @@ async def test_entries_after_a_pause_go_on_from_its_time_in_every_process():
     assert (rows.kept["next#1/end"]["t"], rows.kept["told.d2"]["t"]) == (7.0, 7.0)
 
 
+async def test_a_run_that_ends_while_a_rule_holds_it_up_again_says_how_long_it_took_in_all(tmp_path):
+    project = supervised(tmp_path, look("a"), say("done"), rules=[AFTER_ONE_CALL])
+    rows = Rows()
+    await paused_and_left(project, rows)
+    second = Process(rows)
+    run = asyncio.ensure_future(performed(project, second))
+    await second.clock.until_someone_sleeps()
+    second.control.abort("enough")
+    result = await run
+    assert (result.status, result.duration_ms) == ("aborted", PAUSED_S * 1000)
+
+
 PAUSED_S = 8.0
 
 

@@ -198,11 +198,15 @@ class DurableJournal:
         """Return what earlier processes were told and the run has not obeyed."""
         return pending(self._state.found)
 
+    def catch_up(self) -> None:
+        """Have the clock go on from where the time of the run is: entries that nobody passes say it, too."""
+        self.clock.catch_up(self.clock.total())
+
     def at_end(self, tell: Tell, hold: Hold) -> None:
         """Have the run told, and held up, when it comes to what is not on record."""
 
         async def told() -> None:
-            self.clock.catch_up(self.clock.total())  # entries that nobody passes say what time it was, too
+            self.catch_up()
             await tell()
 
         self._state.end.then(told, hold)

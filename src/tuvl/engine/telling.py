@@ -34,7 +34,7 @@ def tell_by_record(journal: RunJournal, control: RunControl, *, hear: Callable[[
         return control.aborted
 
     control.keep = keep
-    control.hold_from(journal.paused_s, keep=journal.paused)
+    control.hold_from(journal.paused_s, keep=journal.paused, parking=journal.catch_up)
     if journal.replays:
         journal.at_end(tell_again, hold)
 
