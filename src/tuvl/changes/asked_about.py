@@ -14,9 +14,10 @@ from tuvl.analysis.steps import StepView
 from tuvl.analysis.witness import shortest, shown
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
+from tuvl.changes.origins import Origins
 from tuvl.changes.provenance import SEEN, Asked, Links, Provenance, keys_of
 from tuvl.changes.reach import Reach
-from tuvl.changes.revalued import Origins, Values, difference
+from tuvl.changes.revalued import Values, difference
 from tuvl.dataclass import dataclass
 
 VALUES: Mapping[tuple[str, ...], str] = {
@@ -195,7 +196,7 @@ def _question(
 ) -> None:
     """What a person is shown comes from elsewhere, and is not what is written then."""
     for key in sorted(gate.seen):
-        was, now = values.both(partial(_origins_of, name=gate.name, key=key))
+        was, now = values.both(partial(Origins.shown, name=gate.name, key=key))
         if was == now:
             continue
         after = [step for step in writes if _asked(values.new, gate, step, others) is not None]
@@ -203,11 +204,6 @@ def _question(
             path = values.new.facts.graph.steps[gate.name].path
             said = f"the person is shown another {key!r} than before: {difference(was, now)}"
             findings.say("approval-weakened", said, Spot(path, path, "", gate.name), may=True)
-
-
-def _origins_of(origins: Origins, *, name: str, key: str) -> Links:
-    place = origins.place_of(name)
-    return frozenset() if place is None else origins.provenance.links(name, place, frozenset({key}))
 
 
 def _sends_as_seen(

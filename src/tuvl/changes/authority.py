@@ -11,10 +11,10 @@ from tuvl.analysis.signals import FAILURES
 from tuvl.analysis.steps import StepView
 from tuvl.changes.admitted import admitted, let_through
 from tuvl.changes.asked_about import compare_values
+from tuvl.changes.called import Called
 from tuvl.changes.decisions import Move, lead, moves
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
-from tuvl.changes.handed_in import Within, compare_handed
 from tuvl.changes.reach import NOBODY, Reach
 from tuvl.changes.renames import StepPairs
 from tuvl.changes.revalued import Values
@@ -56,22 +56,22 @@ class _Place:
 
 
 def compare_authority(
-    findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts], within: Within | None = None
-) -> None:
-    """Tell where a run comes to what it does outside on ways, or with values, on which it did not."""
+    findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts], called: Called
+) -> Values | None:
+    """Tell where a run comes to what it does outside on ways, or with values, on which it did not.
+
+    Returns where its values come from, if it does anything outside.
+    """
     old, new = Reach(facts[0]), Reach(facts[1])
     names = _deeds(old) & _deeds(new)
     bits = {name: 1 << number for number, name in enumerate(sorted(names))}
     if not bits:
-        return
+        return None
     old.bits = new.bits = bits
-    values = Values(pairs, facts)
+    values = Values(pairs, facts, called)
     compare_values(findings, values, (old, new))
-    compare_handed(findings, values, compare_authority, within or Within((facts[1].view.name,)))
     places = list(_places(values, facts))
-    if not places:
-        return
-    gates = list(_gates(old, new))
+    gates = list(_gates(old, new)) if places else []
     told: set[tuple[object, ...]] = set()
     # What is certain comes first, so that it is not told as a may-be.
     for place in sorted(places, key=lambda each: each.may):
@@ -81,6 +81,7 @@ def compare_authority(
             if key not in told:
                 told.add(key)
                 _tell(findings, (old, new), place, gate, deeds)
+    return values
 
 
 def _deeds(reach: Reach) -> frozenset[str]:

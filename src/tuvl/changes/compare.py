@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
+from functools import cached_property
 
+from tuvl.changes.called import Called
 from tuvl.changes.change import CLASSES, CODES, Change
 from tuvl.changes.documents import compare_documents, compare_nodes, has_authority
+from tuvl.changes.facts import Callees
 from tuvl.changes.files import compare_files
 from tuvl.changes.findings import TOP, Findings, Spot
 from tuvl.changes.inheriting import concerning
@@ -45,6 +48,11 @@ class _Work:
     seen: set[tuple[int, int]] = field(default_factory=set)
     documents: list[tuple[Doc, Doc]] = field(default_factory=list)
 
+    @cached_property
+    def called(self) -> Called:
+        """The workflows that steps run, each followed once for all that run it."""
+        return Called(Callees(self.old.index), Callees(self.new.index))
+
     def visit(self, old: Doc, new: Doc) -> _PairKey:
         """Compare two documents and all they refer to, each pair once."""
         start = _key(old, new)
@@ -54,7 +62,7 @@ class _Work:
             key = _key(before, after)
             if key in self.done:
                 continue
-            findings = compare_pair(before, after)
+            findings = compare_pair(before, after, self.called)
             self.done[key] = findings.changes
             self.documents.append((before, after))
             self.seen |= {before.key, after.key}
@@ -90,10 +98,10 @@ def _key(old: Doc, new: Doc) -> _PairKey:
     return (*old.key, *new.key)
 
 
-def compare_pair(old: Doc, new: Doc) -> Findings:
+def compare_pair(old: Doc, new: Doc, called: Called | None = None) -> Findings:
     """Compare two states of one document; where they differ at all, something is said."""
     if old.kind == new.kind == "Workflow":
-        findings = compare_workflows(old, new)
+        findings = compare_workflows(old, new, called)
     else:
         findings = compare_documents(old, new)
     differs = canonical(old.document.data) != canonical(new.document.data)

@@ -4,21 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tuvl.analysis.references import tool_entries
-from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
-from tuvl.changes.facts import WorkflowFacts
-from tuvl.dataclass import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """That something acts; `sure`: the files say so, it is not taken in doubt.
-
-    `asked`: only ever after a person agreed. An approval that an expression decides is none: it may let anything pass.
-    """
-
-    asked: bool = False
-    sure: bool = True
-
+from tuvl.analysis.steps import StepView, text
+from tuvl.changes.facts import Callees, Deed, WorkflowFacts
 
 Deeds = Mapping[str, Deed]
 """Id of the step that acts → how."""
@@ -46,7 +33,7 @@ def _own(facts: WorkflowFacts, step: StepView, within: frozenset[str], inside: f
             body = facts.view.by_id.get(text(step.data.get("step")) or "")
             return deeds_of(facts, body, inside) if body is not None else {}
         case "Workflow":
-            return _of_workflow(facts, step, within)
+            return _of_workflow(facts, step)
         case _:
             return {step.id: Deed(sure=_is_sure(facts, step))} if facts.acts(step) else {}
 
@@ -79,22 +66,37 @@ def _joined(several: Iterable[Deeds]) -> Deeds:
     return found
 
 
-def _of_workflow(facts: WorkflowFacts, step: StepView, within: frozenset[str]) -> Deeds:
+def _of_workflow(facts: WorkflowFacts, step: StepView) -> Deeds:
     """The workflow that a step runs counts as one deed, if anything in it acts."""
     name = text(step.data.get("workflow")) or ""
-    document = facts.index.find("Workflow", name)
-    if document is None:
+    if facts.callees.facts(name) is None:
         return {step.id: Deed(sure=False)}
-    mark = f"workflow {name}"
-    if mark in within:
-        return {}
-    child = WorkflowFacts(WorkflowView(mapping(document.data)), facts.index)
-    inner = [deeds_of(child, each, frozenset({mark, *within})) for each in child.graph.steps.values()]
-    deeds = [deed for found in inner for deed in found.values()]
+    if name not in facts.callees.deeds:
+        _settle(facts.callees, name)
+    deed = facts.callees.deeds[name]
+    return {} if deed is None else {step.id: deed}
+
+
+def _settle(callees: Callees, name: str) -> None:
+    """Reckon what a workflow and those behind it do, until none does more: they may run each other."""
+    found = {each: facts for each in callees.reached(name) if (facts := callees.facts(each)) is not None}
+    waiting = [each for each in found if each not in callees.deeds]
+    callees.deeds.update(dict.fromkeys(waiting))
+    unsettled = True
+    while unsettled:
+        unsettled = False
+        for each in reversed(waiting):
+            deed = _inside(found[each])
+            unsettled |= deed != callees.deeds[each]
+            callees.deeds[each] = deed
+
+
+def _inside(facts: WorkflowFacts) -> Deed | None:
+    deeds = [deed for step in facts.graph.steps.values() for deed in deeds_of(facts, step).values()]
     if not deeds:
-        return {}
-    asks = any(each.kind == "HumanInTheLoop" for each in child.view.steps)
-    return {step.id: Deed(all(deed.asked for deed in deeds), any(deed.sure for deed in deeds) and not asks)}
+        return None
+    asks = any(each.kind == "HumanInTheLoop" for each in facts.view.steps)
+    return Deed(all(deed.asked for deed in deeds), any(deed.sure for deed in deeds) and not asks)
 
 
 def _is_sure(facts: WorkflowFacts, step: StepView) -> bool:

@@ -8,7 +8,7 @@ from tuvl.analysis.effects import effects_of
 from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.policy import allows_model, asks_by_policy, model_names
 from tuvl.analysis.signals import BUILT_IN_NODES
-from tuvl.analysis.steps import StepView, WorkflowView, text
+from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
 from tuvl.analysis.urls import Url, urls
 from tuvl.changes.differences import members
 from tuvl.dataclass import dataclass
@@ -18,12 +18,63 @@ from tuvl.values import KeyPath
 _ACTING = ("APICall", "MCP", "ModelOp")
 
 
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """That something acts; `sure`: the files say so, it is not taken in doubt.
+
+    `asked`: only ever after a person agreed. An approval that an expression decides is none: it may let anything pass.
+    """
+
+    asked: bool = False
+    sure: bool = True
+
+
+class Callees:
+    """The workflows of one state that steps run; each is looked at once, however they run each other."""
+
+    def __init__(self, index: ProjectIndex) -> None:
+        """Look at those of one project."""
+        self.index = index
+        self.deeds: dict[str, Deed | None] = {}
+        """What each does outside, as far as it was asked."""
+        self._facts: dict[str, WorkflowFacts | None] = {}
+        self._reached: dict[str, tuple[str, ...]] = {}
+
+    def facts(self, name: str) -> "WorkflowFacts | None":
+        """A workflow by its name; `None` where there is none."""
+        if name not in self._facts:
+            document = self.index.find("Workflow", name) if name else None
+            view = None if document is None else WorkflowView(mapping(document.data))
+            self._facts[name] = None if view is None else WorkflowFacts(view, self.index, self)
+        return self._facts[name]
+
+    def reached(self, name: str) -> tuple[str, ...]:
+        """Names of a workflow and of all that it runs, itself first; also those that are not there."""
+        if name not in self._reached:
+            found = dict.fromkeys([name])
+            waiting = [name]
+            while waiting:
+                facts = self.facts(waiting.pop())
+                new = [] if facts is None else [each for each in facts.runs if each not in found]
+                found |= dict.fromkeys(new)
+                waiting.extend(new)
+            self._reached[name] = tuple(found)
+        return self._reached[name]
+
+
 @dataclass(frozen=True)
 class WorkflowFacts:
-    """One state of one workflow."""
+    """One state of one workflow, beside those that its steps run."""
 
     view: WorkflowView
     index: ProjectIndex
+    callees: Callees
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """Names of the workflows that its steps run."""
+        names = [text(step.data.get("workflow")) or "" for step in self.view.steps if step.kind == "Workflow"]
+        return tuple(dict.fromkeys(names))
 
     @cached_property
     def graph(self) -> RouteGraph:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from tuvl.analysis.parameters import writing_tools
 from tuvl.analysis.references import tool_entries
@@ -31,12 +31,8 @@ _BESIDE: Mapping[str, tuple[tuple[str, ...], ...]] = {"ModelOp": (("order_by",),
 """What bears on the answer alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inside:
-    """What the workflow that a step runs does, and what it gives back."""
-
-    does: str = ""
-    gives: str = ""
+Part: TypeAlias = Literal["does", "gives"]
+"""What counts of a workflow that a step runs: what it does outside, and what it gives back."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ class Producers:
     """
 
     facts: WorkflowFacts
-    inside: Callable[[StepView], Inside]
+    inside: Callable[[StepView, Part], str]
     acting: frozenset[str] | None = None
 
     def sent(self, step: StepView) -> str:
@@ -62,7 +58,7 @@ class Producers:
         if step.kind == "Functional":
             yield "code", self.code(text(step.data.get("runner")) or "")
         elif step.kind == "Workflow":
-            yield "does", self.inside(step).does
+            yield "does", self.inside(step, "does")
         for called in self._acting(step):
             if called.id not in within:
                 yield f"calls {called.id}", dict(self._sent(called, within | {step.id, called.id}))
@@ -89,7 +85,7 @@ class Producers:
             case "HumanInTheLoop":
                 return canonical([step.get(*path) for path in _SHOWN])
             case "Workflow":
-                return canonical([*(step.get(*path) for path in _SENT["Workflow"]), self.inside(step).gives])
+                return canonical([*(step.get(*path) for path in _SENT["Workflow"]), self.inside(step, "gives")])
             case "Agent":
                 return canonical(self._answered(step, key))
             case "ForEach":

@@ -16,7 +16,7 @@ from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.spread import spread
 from tuvl.analysis.steps import StepView, text
 from tuvl.changes.facts import WorkflowFacts
-from tuvl.changes.producers import Inside, Producers, called_by
+from tuvl.changes.producers import Part, Producers, called_by
 from tuvl.dataclass import dataclass
 from tuvl.values import canonical
 
@@ -73,7 +73,7 @@ class Provenance:
     def __init__(
         self,
         facts: WorkflowFacts,
-        inside: Callable[[StepView], Inside],
+        inside: Callable[[StepView, Part], str],
         effort: Effort,
         *,
         acting: frozenset[str] | None = None,

@@ -9,13 +9,14 @@ from tuvl.analysis.run_bounds import MAX_CONTEXT_BYTES, MAX_STEPS
 from tuvl.analysis.steps import StepView, WorkflowView, mapping
 from tuvl.analysis.surroundings import spec_of
 from tuvl.changes.authority import compare_authority
+from tuvl.changes.called import Called
 from tuvl.changes.differences import members
 from tuvl.changes.effects import compare_effects, compare_headers, compare_hosts, new_host
-from tuvl.changes.facts import WorkflowFacts
+from tuvl.changes.facts import Callees, WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.fired import compare_fired
 from tuvl.changes.guard_order import compare_guard_order
-from tuvl.changes.handed_in import compare_scheduled
+from tuvl.changes.handed_in import compare_handed, compare_scheduled
 from tuvl.changes.outputs import compare_output, compare_response, compare_trigger
 from tuvl.changes.renames import StepPairs, pair_steps
 from tuvl.changes.routes import compare_exits, compare_outcomes, compare_routes
@@ -32,12 +33,16 @@ from tuvl.values import canonical
 _ENVELOPE = ("id", "kind", "description", "routes", "hooks", "timeout_s", "effects", "danger", "auth")
 
 
-def compare_workflows(old: Doc, new: Doc) -> Findings:
-    """Compare two states of a workflow: its contract, and each step."""
+def compare_workflows(old: Doc, new: Doc, called: Called | None = None) -> Findings:
+    """Compare two states of a workflow: its contract, and each step, with what is `called` in both states."""
+    called = called or Called(Callees(old.side.index), Callees(new.side.index))
     pairs = pair_steps(WorkflowView(old.data), WorkflowView(new.data))
     before = Doc(old.side, old.document, pairs.old.data, old.body, old.body_line)
     findings = Findings(before, new, workflow=new.name, spelled_otherwise=pairs.respelled)
-    facts = (WorkflowFacts(pairs.old, old.side.index), WorkflowFacts(pairs.new, new.side.index))
+    facts = (
+        WorkflowFacts(pairs.old, old.side.index, called.callees[0]),
+        WorkflowFacts(pairs.new, new.side.index, called.callees[1]),
+    )
     Walk("Workflow", findings, _limits(*(side.index for side in (old.side, new.side)))).document(before.data, new.data)
     described = tuple(mapping(data.get("metadata")).get("description") for data in (old.data, new.data))
     if described[0] != described[1]:
@@ -46,7 +51,10 @@ def compare_workflows(old: Doc, new: Doc) -> Findings:
     compare_trigger(findings, old.spec, new.spec)
     _data_models(findings)
     _steps(findings, pairs, facts)
-    compare_scheduled(findings, compare_authority)
+    values = compare_authority(findings, pairs, facts, called)
+    if values is not None:
+        compare_handed(findings, values)
+    compare_scheduled(findings, called)
     compare_output(findings, *facts)
     compare_hosts(findings, *facts)
     return findings
@@ -90,7 +98,6 @@ def _steps(findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, Wor
     if order != earlier:
         findings.say("reordered", "steps in another order", Spot(("spec", "steps"), ("spec", "steps")))
     compare_exits(findings, pairs, facts, told)
-    compare_authority(findings, pairs, facts)
     compare_fired(findings, pairs, facts)
     _models(findings, facts)
     _odd_steps(findings, facts)
