@@ -46,6 +46,9 @@ _KEEPS_ITEMS = frozenset({"list", "reverse", "sort", "unique"})
 _WHOLE = "\0whole"
 """Ends a path of which nobody knows what is read below it."""
 
+_LONGEST = 32
+"""Parts of a path that are looked at."""
+
 
 def shown_paths(block: Block, hiding: frozenset[str] = TELLS_NO_TEXT, *, of_items: bool = False) -> Paths:
     """Dotted reads from outside the template that its text can show; `hiding` are filters that show nothing.
@@ -77,7 +80,7 @@ class _Showing:
                     held = self._of(statement.items, names)
                     if self.of_items:
                         plain = len(statement.targets) == 1 and _is_plain_list(statement.items)
-                        held = frozenset((*path, "0" if plain else _WHOLE) for path in held)
+                        held = frozenset(_below(path, "0" if plain else _WHOLE) for path in held)
                     inner = {**names, **dict.fromkeys(statement.targets, held), "loop": NOTHING}
                     self.block(statement.body, inner, shown)
                     self.block(statement.otherwise, names, shown)
@@ -99,7 +102,7 @@ class _Showing:
         held = self._of(expression, local)
         if not self.of_items or isinstance(expression, Read | Index):
             return held
-        return frozenset((*path, _WHOLE) for path in held)
+        return frozenset(_below(path, _WHOLE) for path in held)
 
     def _of(self, expression: Expression, local: Mapping[str, Paths]) -> Paths:
         """Reads of which the value of an expression can hold something."""
@@ -113,7 +116,7 @@ class _Showing:
             case Part(target, _, _, _) | Select(target, _, _, _, _):
                 return self._of(target, local)
             case Each(target, Literal(str() as attribute), None) if self.of_items and _is_plain_list(target):
-                return frozenset((*path, "0", *attribute.split(".")) for path in self._of(target, local))
+                return frozenset(_below(path, "0", *attribute.split(".")) for path in self._of(target, local))
             case Each(target, _, fallback, name, arguments):
                 return NOTHING if name in self.hiding else self._all((target, fallback, *arguments), local)
             case Choice(_, yes, no):
@@ -132,8 +135,16 @@ class _Showing:
             return self._of(chain.base, local)
         if chain.base.name in local:
             held = local[chain.base.name]
-            return frozenset((*path, *chain.keys) for path in held) if self.of_items else held
+            return frozenset(_below(path, *chain.keys) for path in held) if self.of_items else held
         return frozenset({(chain.base.name, *chain.keys)})
+
+
+def _below(path: tuple[str, ...], *parts: str) -> tuple[str, ...]:
+    """Return a part of what a path reads; below a part that nobody knows nothing is known."""
+    if path[-1] == _WHOLE:
+        return path
+    longer = (*path, *parts)
+    return longer if len(longer) <= _LONGEST else (*longer[:_LONGEST], _WHOLE)
 
 
 def _is_plain_list(expression: Expression) -> bool:
