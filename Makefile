@@ -23,7 +23,7 @@ test: $(VENV)/.dev $(VENV)/.node $(VENV)/.browser ## run every test
 
 soak: $(VENV)/.dev $(VENV)-schemathesis/.ready ## run the long tests: a crash before and after every row of a record, workers killed at random
 	@TUVL_SOAK=1 $(BIN)/pytest -n auto $(PYTEST_FLAGS) tests/durable tests/hosting tests/server \
-		tests/cli/test_cli_process.py tests/spec/test_shape_property.py
+		tests/cli/test_cli_process.py tests/spec/test_shape_property.py tests/check/test_kept_reports.py
 
 lint: $(VENV)/.dev ## look for mistakes and bad habits
 	@$(BIN)/ruff check $(CODE)

@@ -39,6 +39,8 @@ CALL = """\
 NODE = """\
 from tuvl import node
 
+EDITS = 25 if os.environ.get("TUVL_SOAK") else 10
+
 
 @node("keep_note", reads=[], writes=["note"])
 def keep_note(ctx):
@@ -346,7 +348,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @given(steps=st.lists(edits(), min_size=1, max_size=4), format_=st.sampled_from(FORMATS))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25 if os.environ.get("TUVL_SOAK") else 10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_whatever_is_edited_what_is_told_is_what_a_fresh_check_tells(
     folder: Path, steps: list[Callable[[Path], None]], format_: str
 ) -> None:

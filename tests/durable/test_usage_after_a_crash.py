@@ -256,7 +256,7 @@ async def test_a_run_that_goes_on_has_used_what_it_would_have_used_without_a_cra
     whole: dict[str, Any] = {}
     expected = await lives(whole, None, "whole", again=False)
     assert expected.status == "completed", expected.error
-    every = 1 if SOAK else max(1, len(whole) // 6)
+    every = 1 if SOAK else max(1, len(whole) // 3)
     for lasts in range(chance.randrange(every), len(whole), every):
         kept: dict[str, Any] = {}
         with pytest.raises(Killed):
