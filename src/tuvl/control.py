@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, assert_never
 from tuvl.clock import Clock, SystemClock
 from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
+from tuvl.racing import unless
 from tuvl.values import number_text
 
 BEAT_S, SHARE = 2.0, 0.1
@@ -220,7 +221,7 @@ class RunControl:
             if lasts >= due:
                 await self._held_for(lasts)
             else:
-                await self._freed_within(min(due, self._pause_max_s) - lasts)
+                await unless(self._clock.sleep(min(due, self._pause_max_s) - lasts), self._freed.wait())
 
     def _lasts(self) -> float:
         """Return for how many seconds the run is held up, in whatever process."""
@@ -231,16 +232,6 @@ class RunControl:
             self._held_s = seconds  # first, so that of all that are parked one keeps it
             if self._keep_held is not None:
                 await self._keep_held(seconds)
-
-    async def _freed_within(self, seconds: float) -> None:
-        freed = asyncio.ensure_future(self._freed.wait())
-        over = asyncio.ensure_future(self._clock.sleep(seconds))
-        try:
-            await asyncio.wait((freed, over), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            freed.cancel()
-            over.cancel()
-            await asyncio.gather(freed, over, return_exceptions=True)
 
     def raise_if_aborted(self) -> None:
         """Raise `Aborted` when the run has been told to stop."""

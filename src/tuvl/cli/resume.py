@@ -75,9 +75,7 @@ def resume_run(options: ResumeOptions) -> int:
             raise UsageError(f"there is no durable run {options.run!r} in this project; see `tuvl runs list`")
         return _resume_hosted(options, root, settings)
     answers = _answers(options, root, settings)
-    # The files of a run that has ended are of no more use: it is only told again.
-    renew = options.on_new_definition and not runs.has_ended(options.run)
-    renewed = _renewed(runs, root, options.run) if renew else None
+    renewed = _renewed(runs, root, options.run) if options.on_new_definition else None
     with stdout_set_aside():
         view = view_for_mode(options.events, calm=wants_structured_logs(settings))
         control = RunControl(pause_max_s=settings.agent_pause_max_s)
@@ -167,9 +165,14 @@ def _said(value: JsonValue) -> Work:
     return said
 
 
-def _renewed(runs: EmbeddedRuns, root: Path, run_id: str) -> str:
-    """Keep the definition as it is now; raises `UsageError` where it would not have come to what is recorded."""
+def _renewed(runs: EmbeddedRuns, root: Path, run_id: str) -> str | None:
+    """Keep the definition as it is now; raises `UsageError` where it would not have come to what is recorded.
+
+    `None` for a run that has ended: it is only told again, and its files are of no more use.
+    """
     kept = runs.read(run_id)
+    if kept.ended:
+        return None
     started = last_definition(kept.rows, Started.of(kept.payload))
     project = ProjectIndex(root)
     document = project.workflow(started.workflow)

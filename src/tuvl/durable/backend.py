@@ -27,6 +27,7 @@ from tuvl.durable.rows import APPLICATION_VERSION, RESULT, row_of
 from tuvl.durable.sqlite_file import open_sqlite
 from tuvl.durable.writer import NewRow, Numbering, RowWriter
 from tuvl.journal import Lost
+from tuvl.racing import unless
 from tuvl.sealing import Seal
 from tuvl.values import JsonObject
 
@@ -66,6 +67,8 @@ class Kept:
     rows: dict[str, JsonObject]
     highest: int
     """Number of the last one."""
+    ended: bool = False
+    """Whether the run has come to its end, so that it is only told again."""
 
 
 def read(path: str, run_id: str) -> Kept | None:
@@ -244,13 +247,7 @@ class Backend:
 
     async def _without_fault(self, waited: Coroutine[Any, Any, object]) -> None:
         """Wait for something, or for a fault that keeps it from happening."""
-        both = [asyncio.create_task(waited), asyncio.create_task(self._at_fault.wait())]
-        try:
-            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in both:
-                task.cancel()
-            await asyncio.gather(*both, return_exceptions=True)
+        await unless(waited, self._at_fault.wait())
         if self._failed is not None:
             raise self._failed
 

@@ -104,13 +104,6 @@ class EmbeddedRuns:
 
     def read(self, run_id: str) -> "Kept":
         """Return what is kept of a run, and leave it where it is; raises `UsageError` when there is no such run."""
-        return self._read(run_id)[0]
-
-    def has_ended(self, run_id: str) -> bool:
-        """Whether a run has come to its end, so that it is only told again; raises what `read` raises."""
-        return self._read(run_id)[1]
-
-    def _read(self, run_id: str) -> "tuple[Kept, bool]":
         if not self.files.exists(run_id):
             raise UsageError(f"there is no durable run {run_id!r} in this project; see `tuvl runs list`")
         _require_backend()
@@ -124,7 +117,8 @@ class EmbeddedRuns:
         seal = Keys(self._keys).of(run_id)
         payload = seal.opened(PAYLOAD, kept.payload)
         own = entries_of(seal, run_id, kept.rows, highest=kept.highest, must=is_sealed(kept.payload))
-        return replace(kept, payload=payload, rows=record_of(payload, own.rows)), ended or own.result is not None
+        ended = ended or own.result is not None
+        return replace(kept, payload=payload, rows=record_of(payload, own.rows), ended=ended)
 
 
 class _Performance:

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TypeVar
 
+from tuvl.racing import unless
+
 Result = TypeVar("Result")
 
 
@@ -24,11 +26,4 @@ class Halt:
 
     async def unless(self, waiting: Coroutine[object, object, Result]) -> Result | None:
         """Await something that only waits, such as a question to a person; `None` when it is not to be waited for."""
-        answer, halted = asyncio.ensure_future(waiting), asyncio.ensure_future(self._event.wait())
-        try:
-            await asyncio.wait((answer, halted), return_when=asyncio.FIRST_COMPLETED)
-            return answer.result() if answer.done() else None
-        finally:
-            answer.cancel()
-            halted.cancel()
-            await asyncio.gather(answer, halted, return_exceptions=True)
+        return await unless(waiting, self._event.wait())

@@ -1,6 +1,5 @@
 """How a started run is answered: its result, where it can be found, or its events."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -8,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tuvl.principal import Principal
+from tuvl.racing import unless
 from tuvl.server.attending import Admitted, GoesOn, admitted_by, begun, outcome_of, shut_out, standing
 from tuvl.server.authentication import Caller
 from tuvl.server.event_stream import EventStream
@@ -109,15 +109,7 @@ async def _of_known(services: Services, request: Request, run: Known, order: Ord
 
 async def _unless_left(request: Request, wanted: Awaitable[Value]) -> Value | None:
     """Wait for something, unless the client leaves; `None` when it did."""
-    getting = asyncio.ensure_future(wanted)
-    leaving = asyncio.create_task(_left(request))
-    try:
-        await asyncio.wait((getting, leaving), return_when=asyncio.FIRST_COMPLETED)
-        return getting.result() if getting.done() else None
-    finally:
-        for task in (getting, leaving):
-            task.cancel()
-        await asyncio.gather(getting, leaving, return_exceptions=True)
+    return await unless(wanted, _left(request))
 
 
 async def _left(request: Request) -> None:
