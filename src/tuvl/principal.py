@@ -24,6 +24,10 @@ class Principal:
     scopes: frozenset[str] = frozenset({"*"})
     """`*` stands for every scope: the local operator's."""
 
+    def may_see(self, tenant: str | None) -> bool:
+        """Tell whether runs of a tenant are there for it; those of others are not."""
+        return ANY in self.scopes or self.tenant == tenant
+
     def lacks(self, *, scope: str | None, group: str | None) -> str | None:
         """Say which right is missing, e.g. `the scope 'refunds'`; `None` when nothing is. `None` asks for nothing."""
         if ANY in self.scopes:

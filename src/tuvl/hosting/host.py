@@ -26,7 +26,7 @@ from tuvl.hosting.answers import checked, refuse_late, refuse_too_large
 from tuvl.hosting.asking import asked as _asked
 from tuvl.hosting.following import Follower
 from tuvl.hosting.forking import forked, visits_anew
-from tuvl.hosting.listing import Listing, may_see
+from tuvl.hosting.listing import Listing
 from tuvl.hosting.opening import executor_id, opened, require_backend
 from tuvl.hosting.renewing import renew
 from tuvl.hosting.requests import (
@@ -221,7 +221,7 @@ class Host:
         standing = await _asked(self._runs.find, run_id, output=False)
         if standing is None:
             return None
-        if not may_see(request.principal, Started.of(standing.payload).principal.tenant):
+        if not request.principal.may_see(Started.of(standing.payload).principal.tenant):
             raise UsageError(f"the id {run_id!r} is taken; let one be made")
         return run_id
 
@@ -291,7 +291,7 @@ class Host:
     async def waits(self, reader: Principal) -> list[WaitingRun]:
         """Return what runs wait for that the reader may see, the oldest first."""
         found = await _asked(self._state.open_waits)
-        return [waiting_of(wait) for wait in found if may_see(reader, wait.tenant)]
+        return [waiting_of(wait) for wait in found if reader.may_see(wait.tenant)]
 
     async def answer(self, run_id: str, request: AnswerRequest) -> Answered:
         """Answer what a run waits for; it goes on at once, in whichever process takes it.
@@ -319,7 +319,7 @@ class Host:
     async def _asked(self, run_id: str, request: AnswerRequest) -> "tuple[WaitRow, Started]":
         standing = await self._standing(run_id)
         started = Started.of(standing.payload)
-        if not may_see(request.by, started.principal.tenant):
+        if not request.by.may_see(started.principal.tenant):
             raise _no_such_run(run_id)
         waits = await _asked(self._state.waits_of, run_id, sealed=standing.sealed)
         for wait in waits:
@@ -350,11 +350,11 @@ class Host:
         """Start a run with the record of another one up to the first visit of a step, and return its id.
 
         It has the input and the definition of that one, and is a run of whoever forks. With the id `new` it is made
-        once, however often that is said. Raises `NoSuchRun`, and
-        `UsageError` for a step that the run has not come to or a workflow that the principal may not run.
+        once, however often that is said. Raises `NoSuchRun`, and `UsageError` for a step that the run has not come to
+        or a workflow that the principal may not run.
         """
         standing = await self._standing(run_id)
-        if not may_see(by, Started.of(standing.payload).principal.tenant):
+        if not by.may_see(Started.of(standing.payload).principal.tenant):
             raise _no_such_run(run_id)
         record = await self._record(run_id, standing)
         anew = None
@@ -379,7 +379,7 @@ class Host:
         Raises `NoSuchRun`, and what `tuvl.hosting.renewing.renew` raises.
         """
         standing = await self._standing(run_id)
-        if not may_see(by, Started.of(standing.payload).principal.tenant):
+        if not by.may_see(Started.of(standing.payload).principal.tenant):
             raise _no_such_run(run_id)
         return await renew(self._runs, self._workshop, run_id, standing, store=self._registry.access.store)
 

@@ -59,7 +59,7 @@ class Listing:
             return None  # nobody can tell here whose it is
         except UsageError:
             return None  # of another version, which alone knows whose it is
-        if standing is None or started is None or not may_see(reader, started.principal.tenant):
+        if standing is None or started is None or not reader.may_see(started.principal.tenant):
             return None
         row = row_of(run_id, started, at=standing.accepted_at)
         try:
@@ -135,8 +135,3 @@ def _unlisted(row: RunRow, standing: "Standing") -> JsonObject:
         "result": None,
         "conversations": [],
     }
-
-
-def may_see(reader: Principal, tenant: str | None) -> bool:
-    """Whether somebody may see the runs of a tenant."""
-    return ANY in reader.scopes or reader.tenant == tenant

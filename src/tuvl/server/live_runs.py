@@ -13,7 +13,7 @@ from tuvl.dataclass import dataclass
 from tuvl.errors import TuvlError
 from tuvl.events.sink import Sink
 from tuvl.plan.model import ExecutionPlan
-from tuvl.principal import ANY, Principal
+from tuvl.principal import Principal
 from tuvl.redaction import redact
 from tuvl.runtime import Engine
 from tuvl.server.event_log import EventLog
@@ -47,7 +47,7 @@ class LiveRun:
 
     def may_be_seen_by(self, reader: Principal) -> bool:
         """Whether it is there for somebody."""
-        return ANY in reader.scopes or reader.tenant == self.principal.tenant
+        return reader.may_see(self.principal.tenant)
 
     async def outcome(self) -> JsonObject:
         """Wait for the end, and return the result document; raises `Problem` when the run could not begin."""

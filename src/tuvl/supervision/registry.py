@@ -21,7 +21,7 @@ from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import InterventionRow
 from tuvl.dataclass import dataclass
 from tuvl.errors import TuvlError
-from tuvl.principal import ANY, Principal
+from tuvl.principal import Principal
 from tuvl.redaction import redact
 from tuvl.sealing import VARIABLE, Unopened
 from tuvl.supervision.runs import Directive, RunInfo
@@ -277,7 +277,7 @@ class RunRegistry:
         who = reader or Principal()
         found = {info.run_id: info for info in await self._mirrored(who)}
         found |= {row.run_id: RunInfo.of(row) for row in await self._stored(who)}
-        found |= {info.run_id: info for info in self._own() if _may_see(who, info)}
+        found |= {info.run_id: info for info in self._own() if who.may_see(info.tenant)}
         return sorted(found.values(), key=lambda info: info.started_at, reverse=True)
 
     async def get(self, run_id: str, reader: Principal | None = None) -> RunInfo | None:
@@ -285,7 +285,7 @@ class RunRegistry:
         who = reader or Principal()
         for info in self._own():
             if info.run_id == run_id:
-                return info if _may_see(who, info) else None
+                return info if who.may_see(info.tenant) else None
         stored = await self._stored(who, run_id)
         if stored:
             return RunInfo.of(stored[0])
@@ -345,16 +345,12 @@ class RunRegistry:
     async def _mirrored(self, reader: Principal) -> list[RunInfo]:
         if self._mirror is None:
             return []
-        return [info for info in await self._mirror.live() if _may_see(reader, info)]
+        return [info for info in await self._mirror.live() if reader.may_see(info.tenant)]
 
 
 def _told(directive_id: str) -> str:
     """Return the name under which the words of a directive are encrypted."""
     return f"/told/{directive_id}"
-
-
-def _may_see(reader: Principal, info: RunInfo) -> bool:
-    return ANY in reader.scopes or reader.tenant == info.tenant
 
 
 def _note(row: DirectiveRow, control: RunControl) -> str | None:
