@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 import tuvl.hosting.event_keeping as keeping
-from tuvl.data.reaching import UNREACHABLE
+from tuvl.data.fault_types import UNREACHABLE
 from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import RunRow
 from tuvl.errors import StepError

@@ -14,7 +14,7 @@ from tests.hosting.test_followed_elsewhere import come, events_of, told
 from tests.hosting.test_takeover import gone
 from tests.server.server_support import serving
 from tuvl.clock import SystemClock
-from tuvl.data.reaching import UNREACHABLE
+from tuvl.data.fault_types import UNREACHABLE
 from tuvl.errors import StepError
 from tuvl.events.types import ModelCallStarted, StreamReset, TextDelta
 from tuvl.hosting.event_keeping import EventKeeper

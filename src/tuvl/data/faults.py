@@ -6,7 +6,7 @@ import sqlite3
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from tuvl.data.reaching import UNREACHABLE
+from tuvl.data.fault_types import BROKEN, BUSY, UNREACHABLE
 from tuvl.errors import StepError
 from tuvl.values import JsonObject
 
@@ -15,9 +15,6 @@ UNKEEPABLE = "value"
 
 _OF_VALUES = ("22", "54")
 """Classes of the codes of PostgreSQL: of values that are none of the kind they should be, or larger than any may be."""
-
-BROKEN = "database_broken"
-"""Error type of a session whose connection was lost: whether its last statement had an effect is unknown."""
 
 _FILE_FAULTS = {
     "SQLITE_FULL": "the database cannot be written: the disk is full",
@@ -59,9 +56,9 @@ def step_error(error: Exception, *, what: str) -> StepError:
                 type=BROKEN,
             )
         case PoolTimeoutError():
-            return StepError(f"{what}: no connection became free in time", type="database_busy")
+            return StepError(f"{what}: no connection became free in time", type=BUSY)
         case OperationalError() if "locked" in str(error.orig) or "busy" in str(error.orig):
-            return StepError(f"{what}: another transaction held the database for too long", type="database_busy")
+            return StepError(f"{what}: another transaction held the database for too long", type=BUSY)
         case DBAPIError() if (broken := _broken_file(error)) is not None:
             return StepError(f"{what}: {broken}", type=UNREACHABLE)
         case _ if is_of_value(error):

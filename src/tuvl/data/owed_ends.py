@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import TypeAlias
 
 from tuvl.complaints import in_a_word, traceback_of
+from tuvl.data.fault_types import BROKEN, BUSY, UNREACHABLE
 from tuvl.errors import StepError
 
 PAUSE_S = 1.0
 """Seconds between two attempts: others take a run for lost that they find without an end twice, five seconds apart."""
 
-AWAY = ("database_unreachable", "database_busy", "database_broken")
+AWAY = (UNREACHABLE, BUSY, BROKEN)
 """Types of the errors of a store that may be back in a moment, and take what it has not taken."""
 
 Keep: TypeAlias = Callable[[], Awaitable[None]]

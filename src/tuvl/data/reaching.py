@@ -6,15 +6,10 @@ from pathlib import Path
 
 from sqlalchemy.engine import URL
 
+from tuvl.data.fault_types import BUSY, UNREACHABLE
 from tuvl.dataclass import dataclass
 from tuvl.errors import StepError
 from tuvl.values import shorten
-
-UNREACHABLE = "database_unreachable"
-"""Error type of a database that cannot be opened or reached: nothing was done in it."""
-
-BUSY = "database_busy"
-"""Error type of a database that somebody else held for too long."""
 
 _REFUSALS = {
     "28000": "it refused the user name or the password",

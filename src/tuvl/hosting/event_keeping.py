@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from typing import cast
 
 from tuvl.data.event_store import EventPiece
-from tuvl.data.reaching import BUSY, UNREACHABLE
+from tuvl.data.fault_types import BUSY, UNREACHABLE
 from tuvl.data.run_records import StoreAccess
 from tuvl.dataclass import dataclass
 from tuvl.errors import StepError, TuvlError
