@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from tuvl.cli.asked import answering
+from tuvl.cli.asked import answering, wait_kind
 from tuvl.cli.inputs import read_bytes, read_principal
 from tuvl.dataclass import dataclass
 from tuvl.durable.record import Outcome
@@ -65,30 +65,29 @@ def value_for(said: Said, kind: str, run_id: str) -> JsonObject:
 
     Raises `UsageError` for one to something else, whatever it is: it says what the run is to do, and is not passed by.
     """
-    match kind:
-        case "question":
-            _refuse_strays(said, kind, run_id)
-            value = said.answer
-        case "approval":
-            _refuse_strays(said, kind, run_id)
-            decision = said.decision
-            value = None if decision is None else {"approved": decision.approved, "note": decision.note}
-        case "outcome_unknown":
-            _refuse_strays(said, kind, run_id)
-            if said.answer is not None and said.outcome not in (None, "done"):
-                raise UsageError("--answer says what a step would have set, and goes with --outcome done")
-            value = None if said.outcome is None else {"outcome": said.outcome, "answer": said.answer or {}}
-        case _:
-            raise UsageError(f"run {run_id!r} waits for nothing that can be answered")
+    waits = wait_kind(kind)
+    if waits is None:
+        raise UsageError(f"run {run_id!r} waits for nothing that can be answered")
+    strays = [word for word in said.words if word not in _TAKES[waits]]
+    if strays:
+        raise UsageError(f"{strays[0]} does not fit: {_WANTS[waits]}: {answering(waits, run_id)}")
+    value = _value(said, waits)
     if value is None:
-        raise UsageError(f"{_WANTS[kind]}: {answering(kind, run_id)}")
+        raise UsageError(f"{_WANTS[waits]}: {answering(waits, run_id)}")
     return value
 
 
-def _refuse_strays(said: Said, kind: WaitKind, run_id: str) -> None:
-    strays = [word for word in said.words if word not in _TAKES[kind]]
-    if strays:
-        raise UsageError(f"{strays[0]} does not fit: {_WANTS[kind]}: {answering(kind, run_id)}")
+def _value(said: Said, kind: WaitKind) -> JsonObject | None:
+    match kind:
+        case "question":
+            return said.answer
+        case "approval":
+            decision = said.decision
+            return None if decision is None else {"approved": decision.approved, "note": decision.note}
+        case "outcome_unknown":
+            if said.answer is not None and said.outcome not in (None, "done"):
+                raise UsageError("--answer says what a step would have set, and goes with --outcome done")
+            return None if said.outcome is None else {"outcome": said.outcome, "answer": said.answer or {}}
 
 
 def _mapping(source: str) -> JsonObject:

@@ -1,23 +1,19 @@
 """What a run waits for, as lines for whoever decides: what is asked, of whom, until when, and the command to type."""
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import cast
+from typing import cast, get_args
 
 from tuvl.analysis.steps import items, mapping
 from tuvl.cli.live import View
+from tuvl.cli.pasted import command
 from tuvl.dataclass import dataclass
 from tuvl.journal import WaitKind
 from tuvl.redaction import redact, redact_json
 from tuvl.values import JsonObject, JsonValue, dump_json, printable
 
-_KINDS: Mapping[str, WaitKind] = {
-    "question": "question",
-    "approval": "approval",
-    "outcome_unknown": "outcome_unknown",
-}
+KINDS: tuple[WaitKind, ...] = get_args(WaitKind)
 _LABEL = 12
 """Characters of the column of labels."""
 
@@ -39,9 +35,14 @@ class Asked:
         return self.deadline is not None and self.deadline <= now.timestamp()
 
 
+def wait_kind(word: str) -> WaitKind | None:
+    """Return the kind of wait that a word means; `None` for other words."""
+    return next((kind for kind in KINDS if kind == word), None)
+
+
 def asked_by(run_id: str, error: Mapping[str, JsonValue]) -> Asked | None:
     """Return what a suspended run waits for, by the `error` of its result; `None` where that tells nothing of it."""
-    kind = _KINDS.get(str(error.get("type")))
+    kind = wait_kind(str(error.get("type")))
     if kind is None:
         return None
     detail = mapping(error.get("detail"))
@@ -58,20 +59,23 @@ def asked_by(run_id: str, error: Mapping[str, JsonValue]) -> Asked | None:
 
 def answering(kind: WaitKind, run_id: str) -> str:
     """Return the command that gives an answer of this kind."""
-    run = printable(shlex.quote(run_id))
     match kind:
         case "question":
-            return f"tuvl resume {run} --answer FILE"
+            return f"{_about('resume', run_id)} --answer FILE"
         case "approval":
-            return f"tuvl approve {run}, or with --deny"
+            return f"{_about('approve', run_id)}, or with --deny"
         case "outcome_unknown":
-            return f"tuvl resume {run} --outcome done|retry|failed"
+            return f"{_about('resume', run_id)} --outcome done|retry|failed"
+
+
+def _about(verb: str, run_id: str) -> str:
+    return printable(command("tuvl", *verb.split(), run_id))
 
 
 def next_command(wait: Asked, now: datetime) -> str:
     """Return the command that goes on with a run; where time for an answer is over, it takes none."""
     if wait.is_over(now):
-        return f"tuvl resume {printable(shlex.quote(wait.run_id))}"
+        return _about("resume", wait.run_id)
     # Who started the run may not answer where a group is asked, and nobody is somebody else without saying so.
     named = wait.asked.get("required_group") or wait.asked.get("assignee")
     return answering(wait.kind, wait.run_id) + (" --principal FILE" if named else "")
@@ -84,8 +88,8 @@ def say_next(document: JsonObject, view: View) -> None:
     run_id = str(document["run_id"])
     wait = asked_by(run_id, mapping(document.get("error")))
     if wait is not None:
-        command, run = next_command(wait, datetime.now(UTC)), printable(shlex.quote(run_id))
-        view.say(f"next: {command} (tuvl runs show {run} says all that is asked)", mark="now")
+        said = next_command(wait, datetime.now(UTC))
+        view.say(f"next: {said} ({_about('runs show', run_id)} says all that is asked)", mark="now")
 
 
 def whom(assignee: JsonValue, group: JsonValue) -> str:
@@ -101,8 +105,7 @@ def asked_lines(
     """Write the whole of what a run waits for, a label before each part of it.
 
     `since` is when it began to wait, `requester` for whom the run acts, `elsewhere` where it is to be answered if by no
-    command. Secrets are masked, and nothing of it can act
-    on a terminal or pass itself off as another line.
+    command. Secrets are masked, and nothing of it can act on a terminal or pass itself off as another line.
     """
     yield _labelled("waits", f"{_what(wait)}, since {since}")
     yield _labelled("for", _for_whom(wait, requester))

@@ -249,7 +249,7 @@ class JsonLines(BatchSink):
 
     def warn(self, line: str) -> None:
         """Print the line: neither the events nor the result have it."""
-        _tell(self._stream, line, in_ascii=not _can_write(self._stream, "·→…"))
+        _warn(self._stream, line)
 
     def question(self, lines: Sequence[str], prompt: str) -> None:
         """Ask nothing: nobody is asked where a program reads."""
@@ -278,7 +278,7 @@ class Silence:
 
     def warn(self, line: str) -> None:
         """Print the line: whoever wants to hear nothing of a run still wants what it was asked for."""
-        _tell(self._stream, line, in_ascii=not _can_write(self._stream, "·→…"))
+        _warn(self._stream, line)
 
     def question(self, lines: Sequence[str], prompt: str) -> None:
         """Print the question: whoever is asked must see it."""
@@ -299,6 +299,10 @@ def view_for(stream: TextIO, environ: Mapping[str, str]) -> View:
     if not stream.isatty() or environ.get("TERM", "") in {"", "dumb"}:
         return PlainLines(stream)
     return LiveStatus(stream, colour=not environ.get("NO_COLOR"))
+
+
+def _warn(stream: TextIO, line: str) -> None:
+    _tell(stream, line, in_ascii=not _can_write(stream, "·→…"))
 
 
 def _tell(stream: TextIO, line: str, *, in_ascii: bool) -> None:

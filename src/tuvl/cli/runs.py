@@ -17,7 +17,7 @@ from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
 from tuvl.durable.files import RunFiles
 from tuvl.errors import StepError, UsageError
-from tuvl.hosting.opening import FILE, THERE, has_elsewhere
+from tuvl.hosting.opening import FILE, HAD_ELSEWHERE, has_elsewhere
 from tuvl.principal import Principal
 from tuvl.project.layout import find_root
 from tuvl.settings import load_settings
@@ -62,9 +62,9 @@ class RunsCommand:
         self._end_lost()
         run = self._run(run_id)
         can_go_on = run.get("process") == "gone" and run_id not in self._lost
-        elsewhere = None
-        if has_elsewhere(Path(self._root), run_id, load_settings()):
-            elsewhere = f"another process has the run, `tuvl serve` most likely: {THERE}"
+        # Whether a process has the runs is found out by trying its lock: only where that matters.
+        waits = run["status"] == "suspended" and has_elsewhere(Path(self._root), run_id, load_settings())
+        elsewhere = HAD_ELSEWHERE if waits else None
         return self._print(run, show_text(run, can_go_on=can_go_on, elsewhere=elsewhere))
 
     def trace(self, run_id: str, asked: TraceFilter) -> int:

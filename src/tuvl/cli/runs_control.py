@@ -12,7 +12,7 @@ from tuvl.control import ControlAction
 from tuvl.data.control_rows import Settled
 from tuvl.data.run_rows import RunFilter
 from tuvl.errors import UsageError
-from tuvl.hosting.opening import THERE, has_elsewhere
+from tuvl.hosting.opening import HAD_ELSEWHERE, has_elsewhere
 from tuvl.settings import load_settings
 from tuvl.supervision.opening import open_registry
 from tuvl.supervision.registry import RunRegistry
@@ -113,7 +113,7 @@ class RunControlCommand(RunsCommand):
     def _how_to_end(self, run_id: str) -> str:
         """Say what ends a run that nobody performs just now."""
         if has_elsewhere(Path(self._root), run_id, load_settings()):
-            return f"another process has the durable runs of this project, `tuvl serve` most likely: {THERE}"
+            return HAD_ELSEWHERE
         return f"none has it just now; `tuvl runs cancel {run_id}` ends it"
 
     def _asked(self, question: Callable[[RunRegistry], Awaitable[Answer]]) -> Answer:

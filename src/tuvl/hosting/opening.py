@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 FILE = "host.sqlite"
 _LOCK = "host.lock"
 
-
-THERE = "answer, approve or abort a run of it on its run page or over its HTTP API"
-"""What to do about a run that another process has on a file."""
+HAD_ELSEWHERE = (
+    "another process has the durable runs of this project, `tuvl serve` most likely: answer, approve or abort a run of "
+    "it on its run page or over its HTTP API"
+)
+"""Who has a run on a file that nothing can be done to here, and what to do about it."""
 
 
 def is_shared(settings: Settings) -> bool:
@@ -140,8 +142,7 @@ def _on_file(root: Path) -> Iterator[Path]:
     with held_lock(folder / _LOCK) as held:
         if not held:
             raise UsageError(
-                f"another process has the durable runs of this project, `tuvl serve` most likely: {THERE}, or end that "
-                "process first. Several share a PostgreSQL, named by TUVL_DATABASE_URL"
+                f"{HAD_ELSEWHERE}, or end that process first. Several share a PostgreSQL, named by TUVL_DATABASE_URL"
             )
         path = folder / FILE
         # Made before SQLite makes it, so that nobody else can ever read it; its own files follow it in that.
