@@ -15,6 +15,9 @@ Held: TypeAlias = Literal["whole", "part", "maybe"]
 SecureFields: TypeAlias = Callable[[str], frozenset[str]]
 """Data model → its secure fields."""
 
+_WRITING = ("create", "update")
+"""Operations that write a record."""
+
 _LONGEST = 8
 """Segments of a path that are told apart."""
 
@@ -112,7 +115,7 @@ def moves_of(step: StepView, workflow: WorkflowView, secure: SecureFields) -> It
     if step.kind == "Functional" and step.data.get("runner") == "set":
         for key, value in mapping(step.data.get("values")).items():
             yield from leaves(value, (key,))
-    elif step.kind == "ModelOp" and step.data.get("operation") in ("create", "update"):
+    elif step.kind == "ModelOp" and step.data.get("operation") in _WRITING:
         masked = secure(text(step.data.get("model")) or "")
         output = text(step.data.get("output")) or f"{step.id}_result"
         for field, value in mapping(step.data.get("payload")).items():
@@ -142,7 +145,7 @@ def _outside(move: Move, given: tuple[Move, ...]) -> Iterator[tuple[Path, bool]]
 
 def stored_by(step: StepView, secure: SecureFields) -> Iterator[Secret]:
     """What a step puts into secure fields; a record that is handed over whole may have them."""
-    if step.kind != "ModelOp" or step.data.get("operation") not in ("create", "update"):
+    if step.kind != "ModelOp" or step.data.get("operation") not in _WRITING:
         return
     model, payload = text(step.data.get("model")) or "", step.data.get("payload")
     for field in sorted(secure(model)):

@@ -37,6 +37,11 @@ def is_foreign_text(loaded: LoadedFile) -> bool:
     return _FOREIGN_LINE.search(loaded.text) is not None
 
 
+def is_broken(loaded: LoadedFile) -> bool:
+    """Whether a file has mistakes for which nobody can tell what documents it holds."""
+    return any(problem.code != "TV004" for problem in loaded.problems)
+
+
 def may_mention(raw: bytes, name: str) -> bool:
     """Whether the bytes of a file spell a name out, or cannot be searched for it because they are no UTF-8 text."""
     return b"\0" in raw[:4] or re.search(rb"(?<![\w.-])%s(?![\w.-])" % re.escape(name.encode()), raw) is not None
@@ -58,14 +63,14 @@ def spells_name(text: str, name: str) -> bool:
 
 def may_hide(loaded: LoadedFile, name: str) -> bool:
     """Whether a file that mentions a name has a mistake for which a document of that name would not be found."""
-    if any(problem.code != "TV004" for problem in loaded.problems):
+    if is_broken(loaded):
         return not is_foreign_text(loaded)
     return any(_is_out_of_reach(document, name, loaded) for document in loaded.documents)
 
 
 def may_hide_kind(loaded: LoadedFile, kind: str) -> bool:
     """Whether a file that may hold a kind has a mistake for which a document of that kind would not be found."""
-    if any(problem.code != "TV004" for problem in loaded.problems):
+    if is_broken(loaded):
         return not is_foreign_text(loaded)
     return any(
         document.kind is not None and _means(document.kind, kind) and not is_foreign(document)

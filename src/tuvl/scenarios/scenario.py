@@ -8,7 +8,7 @@ from tuvl.analysis.surroundings import hidden
 from tuvl.check.belonging import is_ours
 from tuvl.dataclass import dataclass
 from tuvl.errors import UsageError
-from tuvl.project.hiding import is_foreign_text
+from tuvl.project.hiding import is_broken, is_foreign_text
 from tuvl.project.index import ProjectIndex
 from tuvl.project.loading import LoadedFile
 from tuvl.source.document import Document
@@ -84,7 +84,7 @@ def hides(loaded: LoadedFile | None) -> bool:
     """Tell whether what a file holds cannot be told: it cannot be read, is no YAML, or its kind is misspelt."""
     if loaded is None:
         return True
-    if any(problem.code != "TV004" for problem in loaded.problems):
+    if is_broken(loaded):
         return not is_foreign_text(loaded)
     return any(is_ours(document, named=False) and document.kind not in KINDS for document in loaded.documents)
 

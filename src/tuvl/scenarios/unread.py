@@ -40,7 +40,7 @@ def unread_files(project: ProjectIndex, paths: Sequence[Path] = ()) -> list[Outc
 
 def _may_be_meant(project: ProjectIndex, path: Path, full: Path, tests: Path) -> bool:
     raw = project.raw(path)
-    return tests in full.parents or raw is None or may_mention(raw, KIND) or may_hold(raw, KIND)
+    return tests in full.parents or raw is None or may_hold(raw, KIND)
 
 
 def _workflows(project: ProjectIndex, asked: Sequence[Path]) -> Iterator[str]:

@@ -25,21 +25,22 @@ class PerformedHere(Follower):
 
     def before(self, event: Event) -> None:
         """Hand on what was told of the run before it came here."""
-        if isinstance(event.body, RunStarted | RunResumed):
-            self._workflow = event.body.workflow
-        self._log.accept(event)
+        self._hand_on(event, held=False)
 
     def accept(self, event: Event) -> None:
         """Hand an event on, and count what it says; a run that waits for somebody has not ended."""
         body = event.body
-        if isinstance(body, RunStarted | RunResumed):
-            self._workflow = body.workflow
-        self._log.accept(event, held=not isinstance(body, TextDelta))
+        self._hand_on(event, held=not isinstance(body, TextDelta))
         if isinstance(body, RunStarted) and is_scheduled(event.run_id):
             self._scheduled(body.workflow)  # nobody has asked this server for it
         if isinstance(body, RunFinished) and body.status != "suspended":
             began = self._log.following.started_at or event.at
             self._ended(self._workflow, body.status, max(0.0, (event.at - began).total_seconds()))
+
+    def _hand_on(self, event: Event, *, held: bool) -> None:
+        if isinstance(event.body, RunStarted | RunResumed):
+            self._workflow = event.body.workflow
+        self._log.accept(event, held=held)
 
     def kept(self, seq: int) -> None:
         """Let events up to a number be read."""
