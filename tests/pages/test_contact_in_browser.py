@@ -35,7 +35,7 @@ window.fetch = async (...asked) => {
 async def moved(page: Page, times: int = 10) -> str:
     """Let so many seconds pass on a page, and return what its clock says then.
 
-    The seconds are the page's own, and would run ahead of a server on a busy machine: each waits for what was asked in it.
+    The seconds are the page's own, and would run ahead of a server on a busy machine: each waits for what it asked for.
     """
     for _ in range(times):
         await page.clock.run_for(1000)
