@@ -6,9 +6,11 @@ import math
 import pytest
 
 from tests.agent.loop_support import Loop, Model, ask, boom, say, tool
+from tests.support.clock import LoopTime
 from tuvl.errors import StepError
 from tuvl.llm.messages import ModelReply, Price, Usage
 from tuvl.plan.model import RunLimits
+from tuvl.tools.toolbox import ToolPolicy
 
 PRICE = Price(input_per_mtok=1_000_000, output_per_mtok=1_000_000)  # one dollar a token
 
@@ -132,24 +134,29 @@ async def test_bounds_of_the_run_are_budgets_of_the_agent(limits, name):
 
 
 async def test_wall_clock_cancels_the_model_call_in_flight():
-    cancelled = asyncio.Event()
+    cancelled, time = asyncio.Event(), LoopTime()
 
     async def hang(_request):
+        time.advance(60)
         try:
             await asyncio.Event().wait()
         finally:
             cancelled.set()
 
-    ended = await Loop([hang], max_wall_clock_s=0.5).run()
+    ended = await Loop([hang], max_wall_clock_s=60).run()
     assert (ended.signal, ended.reason.detail["limit"]) == ("budget_exceeded", "max_wall_clock_s")
     assert cancelled.is_set()
 
 
 async def test_wall_clock_cancels_the_tool_in_flight():
+    time = LoopTime()
+
     async def hang():
+        time.advance(60)
         await asyncio.Event().wait()
 
-    loop = Loop([ask(("slow", {}), ("slow", {}, "c9"))], tools={"slow": hang}, max_wall_clock_s=0.5)
+    policy = ToolPolicy(default_timeout_s=600)
+    loop = Loop([ask(("slow", {}), ("slow", {}, "c9"))], tools={"slow": hang}, max_wall_clock_s=60, policy=policy)
     assert (await loop.run()).signal == "budget_exceeded"
     assert [entry["call_id"] for entry in loop.entries("tool_result")] == ["c1", "c9"]
 
@@ -178,8 +185,6 @@ async def test_exactly_the_permitted_calls_of_a_turn_all_run():
 
 
 async def test_total_calls_count_unknown_and_duplicate_ones():
-    from tuvl.tools.toolbox import ToolPolicy
-
     replies = [ask(("nope", {}), ("lookup", {}), ("lookup", {}, "c3")), ask(("lookup", {}, "c4"))]
     loop = Loop(replies, max_tool_calls=3, policy=ToolPolicy(dedup_within_turn=True))
     ended = await loop.run()
@@ -210,8 +215,6 @@ async def test_one_success_beside_failures_resets_the_streak():
 
 
 async def test_a_duplicate_does_not_save_a_failing_turn():
-    from tuvl.tools.toolbox import ToolPolicy
-
     loop = Loop(
         [ask(("bad", {}), ("bad", {}, "c2"))],
         tools={"bad": boom},

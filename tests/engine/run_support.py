@@ -3,7 +3,7 @@
 import asyncio
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tuvl.clock import Clock
@@ -30,6 +30,19 @@ class Seen:
     @property
     def types(self) -> list[str]:
         return [event.body.type for event in self.events]
+
+
+class OnEvent:
+    """A sink that has something done on the event loop of the test when an event of a type comes."""
+
+    def __init__(self, type: str, do: Callable[[], object]) -> None:
+        self._type = type
+        self._do = do
+        self._loop = asyncio.get_running_loop()
+
+    def accept(self, event: Event) -> None:
+        if event.body.type == self._type:
+            self._loop.call_soon_threadsafe(self._do)
 
 
 class Project:

@@ -6,8 +6,10 @@ import sys
 
 import pytest
 
-from tests.engine.run_support import Project, Seen, ids
+from tests.engine.run_support import OnEvent, Project, Seen, ids
+from tests.support.clock import LoopTime
 from tuvl.control import RunControl
+from tuvl.testing.clock import ManualClock
 
 AGENT = """
 - id: agent
@@ -201,7 +203,8 @@ async def test_an_abort_during_a_tool_cleans_up_and_keeps_the_trace(tmp_path):
 async def test_the_run_limit_cuts_an_agent_off_and_keeps_its_trace(tmp_path):
     tools = "- { id: hangs, kind: Functional, runner: hangs }"
     subject = project(tmp_path, ask(("hangs", {})), tools=tools, refs=[{"ref": "hangs"}]).node(NODES)
-    result = await subject.run(timeout_s=1.0)
+    time = LoopTime()
+    result = await subject.run(timeout_s=60, sinks=[OnEvent("tool_call_started", lambda: time.advance(60))])
     assert (result.status, result.signal) == ("failed", "error")
     assert result.error is not None
     assert (result.error.type, result.error.step) == ("timeout", "agent")
@@ -247,8 +250,12 @@ async def test_agent_that_a_timeout_cuts_off_still_tells_how_many_turns_it_had(t
     subject = project(tmp_path, ask(("slow", {})), "done", tools=tools, refs=[{"ref": "slow"}])
     flow = tmp_path / "workflows" / "flow.yaml"
     if bound == "step":
-        flow.write_text(flow.read_text().replace("kind: Agent", "kind: Agent\n      timeout_s: 0.5"))
-    result = await subject.run(timeout_s=None if bound == "step" else 0.5)
+        flow.write_text(flow.read_text().replace("kind: Agent", "kind: Agent\n      timeout_s: 60"))
+    subject.clock, time = ManualClock(), LoopTime()
+    run = asyncio.create_task(subject.run(timeout_s=None if bound == "step" else 60))
+    await subject.clock.until_someone_sleeps()
+    time.advance(60)
+    result = await run
     assert result.error is not None
     assert result.error.type == "timeout"
     assert result.steps[0].iteration_count == 1

@@ -9,6 +9,7 @@ from tests.agent.loop_support import Model, ask, say
 from tests.engine import signals
 from tests.engine.agent_support import module_of
 from tests.engine.run_support import Project, Seen
+from tests.support.clock import LoopTime
 from tuvl.control import RunControl
 
 EACH = '- { id: each, kind: ForEach, items: "{{ numbers }}", as: number, step: body%s, output_key: out }'
@@ -142,8 +143,10 @@ async def test_item_has_the_body_s_time(tmp_path):
 
 
 async def test_timeout_of_the_step_stops_every_item(tmp_path):
-    subject = project(tmp_path, node("hangs"), extra=", concurrency: 2, timeout_s: 1.0")
-    result = await asyncio.wait_for(subject.run({"numbers": [1, 2, 3]}), 20)
+    subject = project(tmp_path, node("hangs"), extra=", concurrency: 2, timeout_s: 60")
+    name, time = str(tmp_path), LoopTime()
+    signals.listen(name, lambda: time.advance(60))
+    result = await subject.run({"numbers": [1, 2, 3], "reached": name})
     assert result.error is not None
     assert result.error.type == "timeout"
     assert sorted(module_of(subject).stopped) == [1, 2]

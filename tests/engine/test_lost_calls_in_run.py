@@ -7,6 +7,7 @@ import pytest
 
 from tests.engine.agent_support import agent_project
 from tests.engine.run_support import Project, Seen
+from tests.support.clock import LoopTime
 from tuvl.control import RunControl
 from tuvl.llm.messages import Price
 
@@ -47,7 +48,11 @@ async def test_timed_out_calls_are_calls_of_unknown_or_estimated_cost(tmp_path, 
 
 
 async def test_a_call_that_the_wall_clock_cuts_off_is_counted(tmp_path):
-    result = await project(tmp_path, Silent(), max_wall_clock_s=0.5).run()
+    model, time = Silent(), LoopTime()
+    running = asyncio.create_task(project(tmp_path, model, max_wall_clock_s=60).run())
+    await model.called.wait()
+    time.advance(60)
+    result = await running
     assert result.signal == "budget_exceeded"
     assert (result.usage.llm_calls, result.usage.cost_usd, result.usage.estimated) == (1, None, True)
 

@@ -6,7 +6,8 @@ import pytest
 
 from tests.agent.loop_support import Model, ask, say
 from tests.engine.agent_support import agent_project, errors_told, module_of, told
-from tests.engine.run_support import Project, Seen, ids
+from tests.engine.run_support import OnEvent, Project, Seen, ids
+from tests.support.clock import LoopTime
 from tuvl.control import RunControl
 from tuvl.errors import ConfigError
 from tuvl.llm.messages import Price
@@ -195,10 +196,11 @@ async def test_time_limit_of_the_inner_workflow_is_its_failure(tmp_path):
 
 async def test_trace_of_an_agent_inside_survives_when_the_step_is_cut_off(tmp_path):
     reply = ask(("hang", {}))
-    subject = with_agent(tmp_path, reply, outer=CALL.rstrip("}") + ", timeout_s: 1.0 }")
+    subject = with_agent(tmp_path, reply, outer=CALL.rstrip("}") + ", timeout_s: 60 }")
     path = tmp_path / "workflows" / "inner.yaml"
     path.write_text(path.read_text().replace("look", "hang"))
-    result = await asyncio.wait_for(subject.run({"n": 1}), 20)
+    time = LoopTime()
+    result = await subject.run({"n": 1}, sinks=[OnEvent("tool_call_started", lambda: time.advance(60))])
     assert result.error is not None
     assert result.error.type == "timeout"
     assert result.trace is not None

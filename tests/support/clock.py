@@ -1,4 +1,4 @@
-"""A clock that passes as fast as it is asked to."""
+"""Clocks for tests: one that passes as fast as it is asked to, and that of the event loop, moved on by hand."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -23,3 +23,21 @@ class SkippingClock:
         self.slept.append(seconds)
         self.elapsed += seconds
         await asyncio.sleep(0)
+
+
+class LoopTime:
+    """The time of the running event loop. It passes as always, and a test moves it on.
+
+    So a deadline of `asyncio` comes when the test says, at a known place, however slow the machine is: give it more
+    seconds than any machine takes to get there, and move on by as many.
+    """
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        passes = loop.time
+        self._ahead = 0.0
+        loop.time = lambda: passes() + self._ahead  # type: ignore[method-assign]
+
+    def advance(self, seconds: float) -> None:
+        """Let so many seconds pass at once. Call it on the event loop."""
+        self._ahead += seconds
