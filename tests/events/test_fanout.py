@@ -1,9 +1,11 @@
 """The fan-out: bounded, in order, and never in a run's way."""
 
+import asyncio
 import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tests.support.clock import LoopTime
 from tuvl.events.fanout import Fanout
 from tuvl.events.sink import BatchSink
 from tuvl.events.types import Event, RunFinished, StepStarted, TextDelta
@@ -118,6 +120,23 @@ async def test_a_sink_of_batches_that_hangs_is_not_waited_for():
     await fanout.aclose(timeout_s=0.02)
     assert sink.seen == []
     sink.go.release(2)
+
+
+async def test_a_process_that_was_stopped_for_a_while_takes_nothing_from_a_sink_that_gets_on():
+    sink, time = Held(), LoopTime()
+    fanout = Fanout([sink])
+    for seq in range(1, 4):
+        fanout.accept(event(seq))
+    assert sink.busy.wait(30)
+    closing = asyncio.ensure_future(fanout.aclose(timeout_s=60))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    time.advance(300)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    sink.go.set()
+    await closing
+    assert (sink.seen, fanout.dropped) == ([1, 2, 3], 0)
 
 
 async def test_a_slow_sink_takes_nothing_from_a_quick_one():

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
+import math
 import threading
-import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,6 +26,9 @@ CLOSE_S = 2.0
 
 DRAIN_S = 10.0
 """How long it waits for a sink that takes many at once and does get on, in seconds."""
+
+LOOKS = 5
+"""How often a sink that stands still is looked at before it is given up: a whole machine that did is no hung sink."""
 
 _log = logging.getLogger("tuvl.events")
 
@@ -122,11 +125,13 @@ class _Lane:
     async def drain(self, patience_s: float) -> None:
         """Wait while the sink gets on; then drop what is queued, so that the terminal event is next."""
         done = self.when_done(asyncio.get_running_loop())
-        until = time.monotonic() + (DRAIN_S if isinstance(self._sink, BatchSink) else patience_s)
-        while not done.done() and (left := until - time.monotonic()) > 0:
-            before = self._progress()
-            await asyncio.wait((done,), timeout=min(patience_s, left))
-            if self._progress() == before:
+        most = DRAIN_S / patience_s if isinstance(self._sink, BatchSink) else 1
+        before, idle = self._progress(), 0
+        for _ in range(math.ceil(most * LOOKS)):
+            await asyncio.wait((done,), timeout=patience_s / LOOKS)
+            now = self._progress()
+            before, idle = now, idle + 1 if now == before else 0
+            if done.done() or idle == LOOKS:
                 break
         if not done.done():
             with self._changed:
