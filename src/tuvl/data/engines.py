@@ -44,6 +44,9 @@ _SYNCHRONOUS = "tuvl_synchronous"
 LAST_WORDS_S = 1.0
 """How long the threads of connections that are closed may take to end, in seconds."""
 
+LEAST_LOOKS = 10
+"""How often it is looked, at least, whether they have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -59,9 +62,10 @@ class Opened:
         """
         await self.engine.dispose()
         loop = asyncio.get_running_loop()
-        until = loop.time() + LAST_WORDS_S
-        # A thread tells nobody that it has ended.
-        while any(worker.is_alive() for worker in self._workers) and loop.time() < until:  # noqa: ASYNC110
+        until, looks = loop.time() + LAST_WORDS_S, 0
+        # A thread tells nobody that it has ended, and gets on no more than this one while the process is stopped.
+        while any(worker.is_alive() for worker in self._workers) and (loop.time() < until or looks < LEAST_LOOKS):
+            looks += 1
             await asyncio.sleep(0.002)
         self._workers.clear()
 
