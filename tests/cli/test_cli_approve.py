@@ -1,5 +1,6 @@
 """`tuvl run --approve`: a person on the terminal, or a standing answer."""
 
+import codecs
 import json
 import os
 import pty
@@ -107,6 +108,7 @@ class Terminal:
         )
         os.close(slave)
         self.shown = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()  # a piece may end in the middle of a character
 
     def wait_for(self, text: str) -> None:
         deadline = time.monotonic() + 30
@@ -114,7 +116,7 @@ class Terminal:
             assert time.monotonic() < deadline, self.shown
             ready, _, _ = select.select([self._master], [], [], 1)
             if ready:
-                self.shown += os.read(self._master, 4096).decode()
+                self.shown += self._decoder.decode(os.read(self._master, 4096))
 
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())

@@ -16,7 +16,7 @@ import pytest
 from tests.cli.cli_support import TIMEOUT_S, command, environment, fresh_tuvl, project, result, write
 
 STUBBORN = '''\
-"""Nodes that do not stop when they are told to."""
+"""Nodes that do not stop when they are told to; whoever waits for one, or for its end, has waited long enough soon."""
 
 import asyncio
 import sys
@@ -24,10 +24,17 @@ import sys
 from tuvl import node
 
 
+def let_pass(seconds):
+    loop = asyncio.get_running_loop()
+    passes = loop.time
+    loop.time = lambda: passes() + seconds
+
+
 @node("stubborn")
 async def stubborn(ctx):
     print("listening to nobody", file=sys.stderr, flush=True)
     while True:
+        let_pass(ctx.params.get("seconds", 0))
         try:
             await asyncio.sleep(3600)
         except BaseException:
@@ -44,6 +51,7 @@ async def parent(ctx):
 async def in_a_pool(ctx):
     import time
 
+    let_pass(60)
     await asyncio.to_thread(time.sleep, 3600)
 '''
 
@@ -78,6 +86,8 @@ def flow(name: str, steps: str, *, limits: str = "") -> str:
     )
 
 
+STEP = "- { id: work, kind: Functional, runner: %s, params: { seconds: 60 }, timeout_s: 60, routes: { error: END } }"
+
 AGENT = """\
 - id: think
   kind: Agent
@@ -88,13 +98,13 @@ AGENT = """\
     tools:
       - ref: work
         description: Works.
-        timeout_s: 0.2
+        timeout_s: 60
         on_timeout: report
         parameters: { type: object, properties: {} }
     max_iterations: 4
     outcome: { enum: [done], write: answer }
   routes: { done: END, max_iterations: END, error: END, aborted: END }
-- { id: work, kind: Functional, runner: stubborn }
+- { id: work, kind: Functional, runner: stubborn, params: { seconds: 60 } }
 """
 
 CALLER = """\
@@ -116,14 +126,11 @@ def here(tmp_path: Path) -> Path:
             "nodes/stubborn.py": STUBBORN,
             "nodes/loud.py": LOUD,
             "llms/caller.yaml": CALLER,
-            "workflows/step.yaml": flow(
-                "step", "- { id: work, kind: Functional, runner: stubborn, timeout_s: 0.2, routes: { error: END } }"
-            ),
-            "workflows/children.yaml": flow(
-                "children", "- { id: work, kind: Functional, runner: parent, timeout_s: 0.2, routes: { error: END } }"
-            ),
-            "workflows/pool.yaml": flow(
-                "pool", "- { id: work, kind: Functional, runner: in_a_pool, timeout_s: 0.2, routes: { error: END } }"
+            "workflows/step.yaml": flow("step", STEP % "stubborn"),
+            "workflows/children.yaml": flow("children", STEP % "parent"),
+            "workflows/pool.yaml": flow("pool", STEP % "in_a_pool"),
+            "workflows/bounded.yaml": flow(
+                "bounded", "- { id: work, kind: Functional, runner: stubborn, params: { seconds: 60 } }"
             ),
             "workflows/endless.yaml": flow("endless", "- { id: work, kind: Functional, runner: stubborn }"),
             "workflows/tool.yaml": flow("tool", AGENT),
@@ -143,7 +150,7 @@ def here(tmp_path: Path) -> Path:
         (("step",), 0, "completed"),
         (("children",), 0, "completed"),
         (("pool",), 0, "completed"),
-        (("endless", "--timeout", "0.2"), 1, "failed"),
+        (("bounded", "--timeout", "60"), 1, "failed"),
         (("tool",), 0, "completed"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
@@ -306,6 +313,19 @@ def chatty(folder: Path, items: int) -> Path:
     )
 
 
+PATIENT = """
+import sys
+from tuvl.events import fanout
+
+fanout.Fanout.aclose.__kwdefaults__["timeout_s"] = 2 * TIMEOUT_S
+fanout.DRAIN_S = TIMEOUT_S
+from tuvl.__main__ import main
+
+sys.exit(main(sys.argv[1:]))
+""".replace("TIMEOUT_S", str(TIMEOUT_S))
+"""The command, for a reader that may be as late as the machine makes it."""
+
+
 def test_events_into_a_file_are_all_there_however_many(here: Path) -> None:
     chatty(here, 3000)
     done = shell(here, "run chatty --events jsonl --output out.json 2>events.jsonl")
@@ -319,7 +339,7 @@ def test_events_into_a_file_are_all_there_however_many(here: Path) -> None:
 def test_reader_of_events_that_is_late_still_gets_all_of_them(here: Path) -> None:
     chatty(here, 3000)
     process = subprocess.Popen(
-        command("run", "chatty", "--events", "jsonl"),
+        [sys.executable, "-c", PATIENT, "run", "chatty", "--events", "jsonl"],
         cwd=here,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
