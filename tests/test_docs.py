@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.example.project import copy_example, open_shop
+from tests.support import warm
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -22,6 +23,9 @@ PAGES = sorted(
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`]*)$")
 COMMENT = re.compile(r"^<!-- (?P<word>session|file|run|validate)(?:: (?P<rest>.+))? -->$")
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+
+LONGEST_S = 600
+"""How long the examples of one session may take, in seconds; how long they do take is the machine's affair."""
 
 
 @dataclass(frozen=True)
@@ -94,16 +98,24 @@ def fences_and_comments(text: str) -> Iterator[re.Match[str] | tuple[int, str]]:
 SESSIONS = [found for page in PAGES for found in sessions(page, page.read_text(encoding="utf-8"))]
 
 
+@pytest.fixture(scope="module")
+def tuvl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm.Commands]:
+    """The command, which has its imports behind it. Tests of the first page start it as a newcomer does."""
+    with warm.commands(tmp_path_factory.mktemp("bin"), plain_environ()) as made:
+        yield made
+
+
+@pytest.mark.timeout(LONGEST_S)
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.id)
-def test_examples_do_what_the_page_says(session: Session, tmp_path: Path) -> None:
+def test_examples_do_what_the_page_says(session: Session, tuvl: warm.Commands, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     if session.example:
         with open_shop() as shop:
             copy_example(folder, port=shop.port)
-            perform(session, folder, Words(str(shop.port), "8791"))
+            perform(session, folder, Words(str(shop.port), "8791"), tuvl)
     else:
         folder.mkdir()
-        perform(session, folder, Words(str(folder), "."))
+        perform(session, folder, Words(str(folder), "."), tuvl)
 
 
 @dataclass(frozen=True)
@@ -113,8 +125,12 @@ class Words:
     here: str
     page: str
 
+    def of_the_page(self, printed: str) -> str:
+        """Say it as the page does; the same digits in the middle of other ones are something else."""
+        return re.sub(rf"(?<!\w){re.escape(self.here)}(?!\w)", self.page, printed)
 
-def perform(session: Session, folder: Path, words: Words) -> None:
+
+def perform(session: Session, folder: Path, words: Words, tuvl: warm.Commands) -> None:
     for block in session.blocks:
         match block.action:
             case "file":
@@ -123,14 +139,14 @@ def perform(session: Session, folder: Path, words: Words) -> None:
                 target.write_text(block.text, encoding="utf-8")
             case "run":
                 for command, expected in commands(block.text):
-                    printed = shell(command, folder).replace(words.here, words.page)
+                    printed = words.of_the_page(shell(command, folder, tuvl))
                     where = f"{session.page.relative_to(ROOT)}:{block.line}: $ {command}"
                     assert matches(expected, printed), f"{where}\n--- the page\n{expected}\n--- printed\n{printed}"
             case "validate":
                 # A project's configuration is read in one file only.
                 name = "tuvl.yaml" if block.text.startswith("kind: ProjectConfig") else "example.yaml"
                 (folder / name).write_text(block.text, encoding="utf-8")
-                printed = shell(f"tuvl validate --strict --quiet {name}; echo $?", folder)
+                printed = shell(f"tuvl validate --strict --quiet {name}; echo $?", folder, tuvl)
                 assert printed.splitlines()[-1] == "0", f"{session.page}:{block.line}\n{printed}"
 
 
@@ -151,27 +167,33 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
         yield command, "\n".join(expected)
 
 
-def shell(command: str, folder: Path) -> str:
+def plain_environ() -> dict[str, str]:
+    """Return an environment in which nothing of the developer's own shows."""
     environ = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("TUVL_", "OTEL_", "OPENAI_", "PYTEST_"))
     }
-    environ |= {
+    return environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environ['PATH']}",
         "COLUMNS": "100",
         "TERM": "dumb",
         "PYTHONIOENCODING": "utf-8",
     }
+
+
+def shell(command: str, folder: Path, tuvl: warm.Commands) -> str:
+    environ = plain_environ() | tuvl.environ
     answer = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env=environ,
+        env=environ | {"PATH": f"{tuvl.folder}{os.pathsep}{environ['PATH']}"},
+        pass_fds=tuvl.files,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
-        timeout=100,
+        timeout=LONGEST_S,
         check=False,
     )
     return answer.stdout

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.example.project import ROOT, copy_example
-from tests.test_docs import commands, matches
+from tests.test_docs import LONGEST_S, Words, commands, matches
 
 BLOCK = re.compile(r"^(?P<run><!-- run -->\n)?```(?P<kind>sh|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = "\x1e"
@@ -28,16 +28,19 @@ def lines_of(page: str) -> Iterator[tuple[str, str | None]]:
             yield from ((line, None) for line in block["text"].splitlines())
 
 
-def free_port() -> int:
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Keep a port for the shop: nobody is given it meanwhile, and whoever names it may listen there."""
     with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
+        yield taken.getsockname()[1]
 
 
+@pytest.mark.timeout(LONGEST_S)
 @pytest.mark.parametrize("page", ["README.md", "docs/ship.md"])
-def test_every_line_of_the_page_works_as_it_is_written(page: str, tmp_path: Path) -> None:
-    port, folder = free_port(), tmp_path / "tuvl"
+def test_every_line_of_the_page_works_as_it_is_written(page: str, tmp_path: Path, port: int) -> None:
+    folder = tmp_path / "tuvl"
     copy_example(folder, port=port)
     # `make demo` leaves the environment there; nothing else of it is on the path.
     (folder / ".venv").symlink_to(sys.prefix)
@@ -62,14 +65,14 @@ def test_every_line_of_the_page_works_as_it_is_written(page: str, tmp_path: Path
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         encoding="utf-8",
-        timeout=110,
+        timeout=LONGEST_S,
         check=False,
     )
     assert done.returncode == 0, done.stdout
     printed = done.stdout.split(MARK)
     assert len(printed) == len(lines) + 1
     for (command, expected), said in zip(lines, printed, strict=False):
-        shown = said.replace(str(port), "8791")
+        shown = Words(str(port), "8791").of_the_page(said)
         if expected is None:
             assert shown == "", f"$ {command}\n{shown}"
         else:

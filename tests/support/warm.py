@@ -14,8 +14,10 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 _IMPORTED = {
@@ -30,6 +32,15 @@ _READ_AT_THE_START = ("PYTHON", "LC_", "LANG", "TZ", "NO_COLOR", "FORCE_COLOR", 
 """Beginnings of the names of variables that the interpreter or a library reads once."""
 
 _servers: dict[str, socket.socket] = {}
+
+
+@dataclass(frozen=True)
+class Commands:
+    """A folder for the path of a shell, with a `tuvl` that is forked from a warm process; the shell keeps `files`."""
+
+    folder: Path
+    environ: dict[str, str]
+    files: tuple[int, ...]
 
 
 def fits(environ: Mapping[str, str], usual: Mapping[str, str]) -> bool:
@@ -76,22 +87,48 @@ def run(
     return subprocess.CompletedProcess(list(argv), code, *texts)
 
 
+@contextmanager
+def commands(folder: Path, usual: Mapping[str, str]) -> Iterator[Commands]:
+    """Make a `tuvl` for shells that have the usual environment, and `environ` besides.
+
+    What a shell may kill, and what goes on until it is told to end, is the command itself.
+    """
+    started = {kind: _started(kind, usual) for kind in _IMPORTED}
+    try:
+        script, real = Path(__file__).with_name("warm_command.py"), Path(sys.executable).with_name("tuvl")
+        (folder / "tuvl").write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {script} {real} "$@"\n', encoding="utf-8")
+        (folder / "tuvl").chmod(0o755)
+        files = {kind: ours.fileno() for kind, (ours, _) in started.items()}
+        told = {"runs": sorted(_RUNNING), "files": files, "usual": _at_the_start(usual), "names": _READ_AT_THE_START}
+        yield Commands(folder, {"WARM": json.dumps(told)}, tuple(files.values()))
+    finally:
+        for ours, process in started.values():
+            ours.close()
+            process.terminate()  # a shell may have left something behind that keeps its end open
+            process.wait()
+
+
 def _server(kind: str, usual: Mapping[str, str]) -> socket.socket:
     if kind not in _servers:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        script = str(Path(__file__).with_name("warm_server.py"))
-        process = subprocess.Popen(
-            [sys.executable, script, str(theirs.fileno()), *_IMPORTED[kind]],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            env=dict(usual),
-            pass_fds=[theirs.fileno()],
-        )
-        theirs.close()
+        ours, process = _started(kind, usual)
         atexit.register(process.wait)
         atexit.register(ours.close)  # the first to be called: the server ends when nobody can ask any more
         _servers[kind] = ours
     return _servers[kind]
+
+
+def _started(kind: str, usual: Mapping[str, str]) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    script = str(Path(__file__).with_name("warm_server.py"))
+    process = subprocess.Popen(
+        [sys.executable, script, str(theirs.fileno()), *_IMPORTED[kind]],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env=dict(usual),
+        pass_fds=[theirs.fileno()],
+    )
+    theirs.close()
+    return ours, process
 
 
 def _at_the_start(environ: Mapping[str, str]) -> dict[str, str]:

@@ -2,9 +2,11 @@
 
 It is started as `warm_server.py FD MODULE…`: FD is its socket, and the modules are imported before the first command.
 A request is a JSON object, `{"argv": [...], "cwd": ..., "env": {...}}`, with four open files: the three streams of the
-new process, and a pipe to which its number and, when it has ended, its exit code are written.
+new process, and a pipe to which its number and, when it has ended, its exit code are written. A `program` in it is the
+script that the command was started by; without one it was started as `python -m tuvl`.
 """
 
+import contextlib
 import importlib
 import json
 import os
@@ -20,8 +22,9 @@ LONGEST_REQUEST = 1 << 18
 class Asked(Exception):
     """Leaves the loop in a new process, which has a command to run."""
 
-    def __init__(self, argv: list[str]) -> None:
+    def __init__(self, argv: list[str], program: str | None) -> None:
         self.argv = argv
+        self.program = program
 
 
 def serve(asking: socket.socket) -> None:
@@ -53,10 +56,11 @@ def start(asking: socket.socket, selector: selectors.BaseSelector) -> bool:
         os.chdir(asked["cwd"])
         os.environ.clear()
         os.environ.update(asked["env"])
-        raise Asked(asked["argv"])
+        raise Asked(asked["argv"], asked.get("program"))
     for file in files[:3]:
         os.close(file)
-    os.write(files[3], f"{pid}\n".encode())
+    with contextlib.suppress(BrokenPipeError):
+        os.write(files[3], f"{pid}\n".encode())
     selector.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, files[3]))
     return True
 
@@ -64,7 +68,8 @@ def start(asking: socket.socket, selector: selectors.BaseSelector) -> bool:
 def ended(pidfd: int, pid: int, told: int) -> None:
     os.close(pidfd)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.write(told, f"{code}\n".encode())
+    with contextlib.suppress(BrokenPipeError):  # whoever asked has been killed
+        os.write(told, f"{code}\n".encode())
     os.close(told)
 
 
@@ -73,11 +78,11 @@ if __name__ == "__main__":
         importlib.import_module(name)
     try:
         serve(socket.socket(fileno=int(sys.argv[1])))
-        words = None
+        command = None
     except Asked as asked:
-        words = asked.argv
-    if words is not None:
-        # As `python -m tuvl` has it.
-        sys.path[0] = os.getcwd()
-        sys.argv = [command_line.__file__, *words]
+        command = asked
+    if command is not None:
+        # As `python -m tuvl` has it, or the script.
+        sys.path[0] = os.path.dirname(command.program) if command.program else os.getcwd()
+        sys.argv = [command.program or command_line.__file__, *command.argv]
         sys.exit(command_line.main())
