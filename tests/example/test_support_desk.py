@@ -14,7 +14,7 @@ import pytest
 from demo.run_demo import TICKETS, Ticket, moved, seen_in
 from demo.shop_service import ShopServer
 from tests.cli.cli_support import tuvl
-from tests.example.project import ROOT, copy_example, open_shop
+from tests.example.project import ROOT, copy_example, kept_port, open_shop
 
 TUVL = Path(sys.executable).with_name("tuvl")
 WORKFLOW = "workflows/triage_ticket.yaml"
@@ -131,7 +131,8 @@ def test_order_that_is_not_the_customers_goes_to_a_person_without_a_model_call(
 def test_ticket_that_nobody_was_told_of_is_a_failed_run(desk: Desk) -> None:
     desk.shop.shutdown()
     desk.shop.server_close()
-    code, result = desk.run(ticket())
+    with kept_port(desk.shop.port):
+        code, result = desk.run(ticket())
     assert (code, result["status"], result["error"]["step"]) == (1, "failed", "queue_for_person")
 
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.example.project import ROOT, copy_example
+from tests.example.project import ROOT, copy_example, kept_port
 from tests.test_docs import LONGEST_S, Words, commands, matches
 
 BLOCK = re.compile(r"^(?P<run><!-- run -->\n)?```(?P<kind>sh|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -30,11 +29,8 @@ def lines_of(page: str) -> Iterator[tuple[str, str | None]]:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Keep a port for the shop: nobody is given it meanwhile, and whoever names it may listen there."""
-    with socket.socket() as taken:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(("127.0.0.1", 0))
-        yield taken.getsockname()[1]
+    with kept_port() as kept:
+        yield kept
 
 
 @pytest.mark.timeout(LONGEST_S)
