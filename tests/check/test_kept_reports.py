@@ -39,8 +39,6 @@ CALL = """\
 NODE = """\
 from tuvl import node
 
-EDITS = 25 if os.environ.get("TUVL_SOAK") else 10
-
 
 @node("keep_note", reads=[], writes=["note"])
 def keep_note(ctx):

@@ -10,8 +10,8 @@ import time
 import pytest
 
 from tests.engine.run_support import Project, Seen, ids
+from tuvl import leftovers
 from tuvl.control import RunControl
-from tuvl.leftovers import any_left
 from tuvl.testing.clock import ManualClock
 
 WAIT_THEN_CLEAN = """
@@ -255,7 +255,7 @@ async def test_a_node_that_ignores_its_cancellation_is_abandoned_and_its_late_re
         """,
     ).node(SLOW_NODES)
     engine = project.engine()
-    before = asyncio.all_tasks()
+    before, others = asyncio.all_tasks(), set(leftovers._going_on)  # of tests before this one
     result = await engine.run(project.plan(), {})
     assert result.error is not None
     assert result.error.type == "timeout"
@@ -264,11 +264,12 @@ async def test_a_node_that_ignores_its_cancellation_is_abandoned_and_its_late_re
     )
     # Nobody who ends the event loop waits for it, not even `asyncio.run`.
     assert asyncio.all_tasks() == before
-    assert any_left()
+    assert leftovers.any_left()
+    assert leftovers._going_on - others
     release_of(project).set()
-    async with asyncio.timeout(30):
-        while any_left():
-            await asyncio.sleep(0)
+    async with asyncio.timeout(60):
+        while leftovers._going_on - others:
+            await asyncio.sleep(0.01)
     await engine.aclose()
     assert result.context == {}
 
