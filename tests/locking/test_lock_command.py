@@ -48,6 +48,12 @@ TIME = {
 }
 
 
+@pytest.fixture(autouse=True)
+def servers_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long they need to start is the machine's affair, but where a test says how long they may."""
+    monkeypatch.setattr("tuvl.cli.lock.CONNECT_TIMEOUT_S", 100.0)
+
+
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(write(tmp_path, OFFLINE))
