@@ -7,7 +7,7 @@ from typing import assert_never
 from tuvl.dataclass import dataclass
 from tuvl.engine.advance import Move, Stop
 from tuvl.engine.context import RunContext
-from tuvl.engine.result import RunError, RunResult, Status, StepRun, Usage
+from tuvl.engine.result import RunError, RunResult, Status, StepRun, Taken, Usage
 from tuvl.errors import EngineError
 from tuvl.llm.meter import Meter
 from tuvl.plan.model import AgentPlan, ExecutionPlan, StepPlan
@@ -27,8 +27,9 @@ class RunRecord:
     warnings: list[str] = field(default_factory=list)
     output: JsonValue = None
     has_output: bool = False
+    taken: set[Taken] = field(default_factory=set)
     outer: "RunRecord | None" = None
-    """The record of the run around this one, where the traces of both are kept."""
+    """The record of the run around this one, where the traces of both are kept, and the routes that they took."""
 
     def step_ended(self, step: StepPlan, result: StepResult, duration_ms: float) -> None:
         """Keep how one step ended."""
@@ -50,10 +51,15 @@ class RunRecord:
         abnormal = result.failure is not None and (isinstance(step.action, AgentPlan) or bool(result.trace))
         self._keep_trace(result.trace, always=abnormal)
 
-    def _keep_trace(self, entries: Sequence[JsonObject], *, always: bool) -> None:
+    @property
+    def _outermost(self) -> "RunRecord":
         record = self
         while record.outer is not None:
             record = record.outer
+        return record
+
+    def _keep_trace(self, entries: Sequence[JsonObject], *, always: bool) -> None:
+        record = self._outermost
         if record.trace is None and always:
             record.trace = []
         if record.trace is not None:
@@ -71,6 +77,10 @@ class RunRecord:
         """Keep why a run was aborted, when no step says so."""
         if self.error is None:
             self.error = RunError(type="aborted", message=reason, step=None)
+
+    def took(self, plan: ExecutionPlan, step: StepPlan, signal: str) -> None:
+        """Keep the route by which a run went on, or came to its end."""
+        self._outermost.taken.add(Taken(plan.workflow, step.id, signal))
 
     def moved(self, move: Move) -> None:
         """Keep what the person should know of how the run stopped."""
@@ -104,6 +114,7 @@ class RunRecord:
             duration_ms=duration_ms,
             trace=None if self.trace is None else tuple(self.trace),
             warnings=tuple(self.warnings),
+            taken=frozenset(self.taken),
         )
 
     def _output(self, plan: ExecutionPlan, context: RunContext, status: Status) -> JsonValue:

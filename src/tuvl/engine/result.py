@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from tuvl.dataclass import dataclass
 from tuvl.llm.meter import Meter
@@ -13,6 +13,14 @@ Status: TypeAlias = Literal["completed", "failed", "aborted", "suspended"]
 
 EXIT_CODES: Mapping[Status, int] = {"completed": 0, "failed": 1, "suspended": 3, "aborted": 4}
 """What the command line exits with."""
+
+
+class Taken(NamedTuple):
+    """A route that a run has taken: from a step of a workflow on, by a signal."""
+
+    workflow: str
+    step: str
+    signal: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +120,8 @@ class RunResult:
     """Turns, calls and results of agents; `None` when nobody asked and no agent ended abnormally."""
     warnings: tuple[str, ...] = ()
     """For the person who ran it; not in the document."""
+    taken: frozenset[Taken] = frozenset()
+    """The routes that it took, those in workflows that ran inside it with them; not in the document."""
     recording_lost: str | None = None
     """Why a recording that was asked for could not be written, if so; it is one of the warnings, too."""
 

@@ -331,6 +331,7 @@ class _Run:
             await services.control.park()
             result = await self._run_step(step, services)
             move = advance(self._plan, step, result.signal)
+            self._record.took(self._plan, step, result.signal)
             if not isinstance(move, Goto):
                 return move
             if services.control.aborted and result.signal == Reserved.ABORTED:

@@ -24,7 +24,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowCoverage:
-    """Routes of one workflow, in file order, and those that no scenario took."""
+    """Routes of one workflow, in file order, those that no scenario took, and how many tested or ran it."""
 
     workflow: str
     scenarios: int
@@ -56,20 +56,29 @@ def overall(coverages: Iterable[WorkflowCoverage]) -> float:
 def coverage_of(
     project: ProjectIndex, workflows: Sequence[str], outcomes: Sequence[Outcome]
 ) -> tuple[WorkflowCoverage, ...]:
-    """Compute the coverage of workflows by scenarios; those that did not pass count with the way they went."""
+    """Compute the coverage of workflows by scenarios; those that did not pass count with the way they went.
+
+    What runs inside a step counts for the workflow that it is of.
+    """
     return tuple(_coverage(project, name, outcomes) for name in workflows)
 
 
 def _coverage(project: ProjectIndex, workflow: str, outcomes: Sequence[Outcome]) -> WorkflowCoverage:
-    own = [outcome for outcome in outcomes if outcome.workflow == workflow]
-    taken = {(step.id, step.signal) for outcome in own if outcome.result is not None for step in outcome.result.steps}
+    ways = [_taken(outcome, workflow) for outcome in outcomes]
+    taken: frozenset[tuple[str, str]] = frozenset().union(*ways)
     routes = routes_of(project, workflow)
     return WorkflowCoverage(
         workflow=workflow,
-        scenarios=len(own),
+        scenarios=sum(bool(way) or outcome.workflow == workflow for way, outcome in zip(ways, outcomes, strict=True)),
         routes=routes,
         uncovered=tuple(route for route in routes if (route.step, route.signal) not in taken),
     )
+
+
+def _taken(outcome: Outcome, workflow: str) -> frozenset[tuple[str, str]]:
+    """Steps of a workflow, with the signals that they were left by."""
+    taken = outcome.result.taken if outcome.result is not None else ()
+    return frozenset((route.step, route.signal) for route in taken if route.workflow == workflow)
 
 
 def routes_of(project: ProjectIndex, workflow: str) -> tuple[Route, ...]:
