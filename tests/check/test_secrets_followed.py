@@ -61,6 +61,7 @@ def flow(name: str, *steps: Step) -> str:
 
 
 EACH: Step = {"id": "each", "kind": "ForEach", "items": "{{ rows }}", "as": "row", "step": "put", "output_key": "done"}
+MADE = sets("c", r=["{{ name }}", "{{ tax }}"])
 AGENT: Step = {"id": "note", "kind": "Agent", "mode": "completion", "agent": {"model": "openai/x", "prompt": "x"}}
 ALONE: Step = {
     "id": "note",
@@ -71,7 +72,7 @@ ALONE: Step = {
 LOOK: Step = {"id": "look", "kind": "APICall", "http": {"url": "https://x.example"}}
 
 
-def inner(workflow: str, **given: str) -> Step:
+def inner(workflow: str, **given: Any) -> Step:
     return {"id": "run", "kind": "Workflow", "workflow": workflow, "input": given, "output_key": "x"}
 
 
@@ -81,6 +82,7 @@ def agent(**fields: Any) -> Step:
 
 def exposed(tmp_path: Path, *steps: Step) -> list[str]:
     others = flow("vault", store("{{ tax }}")) + "---\n" + flow("diary", log("it is {{ tax }}"))
+    others += "---\n" + flow("second", log("it is {{ both[1] }}"))
     files = {"tuvl.yaml": "kind: ProjectConfig\n", "c.yaml": MODEL, "o.yaml": others, "w.yaml": flow("w", *steps)}
     report = check_paths([write(tmp_path, files)], select=["TV506"])
     return [finding.message for finding in report.findings if finding.file.endswith("w.yaml")]
@@ -95,7 +97,7 @@ SHOWN: list[tuple[str, tuple[Step, ...], str]] = [
     ("field of any record", (put("{{ open }}"), log("{{ open.tax_number }}")), "open.tax_number"),
     ("record that is made", (sets("c", r={"tax_number": "{{ tax }}"}), put("{{ r }}"), log("{{ tax }}")), "tax"),
     ("record that was made", (sets("c", r={"tax_number": "{{ tax }}"}), put("{{ r }}"), log("{{ r }}")), "r"),
-    ("item of a list", (EACH, store("{{ row.tax_number }}"), log("{{ rows[1].tax_number }}")), "rows.0.tax_number"),
+    ("item of a list", (EACH, store("{{ row.tax_number }}"), log("{{ rows[1].tax_number }}")), "rows.1.tax_number"),
     ("item by its argument", (EACH, store("{{ args.row.tax_number }}"), log("{{ rows }}")), "rows"),
     ("items in a loop", (EACH, put("{{ row }}"), log("{% for r in rows %}{{ r.tax_number }}{% endfor %}")),
      "rows.0.tax_number"),
@@ -105,6 +107,19 @@ SHOWN: list[tuple[str, tuple[Step, ...], str]] = [
         {**EACH, "step": "make"}, sets("make", t="{{ row.tax_number }}"),
         {**EACH, "id": "all", "as": "one", "output_key": "kept"}, store("{{ one.tax_number }}"),
         log("{{ done[0].t }}")), "done.0.t"),
+    ("item of a list that is made", (MADE, store("{{ tax }}"), log("{{ r[1] }}")), "r.1"),
+    ("list that is made", (MADE, store("{{ tax }}"), log("{{ r }}")), "r"),
+    ("last item of a list that is made", (MADE, store("{{ tax }}"), log("{{ r[-1] }}")), "r"),
+    ("some item of a list that is made", (MADE, store("{{ tax }}"), log("{{ r[name | int] }}")), "r"),
+    ("items of a list that is made, in a loop", (MADE, store("{{ tax }}"), log("{% for x in r %}{{ x }}{% endfor %}")),
+     "r.0"),
+    ("source of an item that is stored", (MADE, store("{{ r[1] }}"), log("{{ tax }}")), "tax"),
+    ("source of items that are stored", (
+        MADE, {**EACH, "items": "{{ r }}"}, store("{{ row }}"), log("{{ name }}")), "name"),
+    ("item far behind", (sets("c", r=["x"] * 99 + ["{{ tax }}"]), store("{{ tax }}"), log("{{ r[99] }}")), "r.0"),
+    ("item of a list in a record", (
+        sets("c", r={"a": [["x", "{{ tax }}"]]}), store("{{ tax }}"), log("{{ r.a[0][1] }}")), "r.a.0.1"),
+    ("item that is handed in", (store("{{ tax }}"), inner("second", both=["{{ name }}", "{{ tax }}"])), "tax"),
     ("rounded", (store("{{ tax }}"), log("{{ tax | int }}")), "tax"),
     ("workflow that stores", (inner("vault", tax="{{ tax }}"), log("{{ tax }}")), "tax"),
     ("workflow that logs", (store("{{ tax }}"), inner("diary", tax="{{ tax }}")), "tax"),
@@ -129,6 +144,12 @@ HIDDEN: list[tuple[str, tuple[Step, ...]]] = [
         sets("c", r={"tax_number": "{{ tax }}", "name": "{{ name }}"}), put("{{ r }}"), log("{{ name }}{{ r.name }}"))),
     ("record that cannot have it", (put("{{ shut }}"), log("{{ shut }}"))),
     ("other field of an item", (EACH, store("{{ row.tax_number }}"), log("{{ rows[0].name }}"))),
+    ("other item of a list that is made", (MADE, store("{{ tax }}"), log("{{ r[0] }} {{ r.0 }}"))),
+    ("other item of a list in a record", (
+        sets("c", r={"a": [["x", "{{ tax }}"]]}), store("{{ tax }}"), log("{{ r.a[0][0] }}"))),
+    ("source of an item beside the one that is stored", (MADE, store("{{ r[1] }}"), log("{{ name }}{{ r[0] }}"))),
+    ("item beside the one that is handed in", (
+        store("{{ tax }}"), inner("second", both=["{{ tax }}", "{{ name }}"]))),
     ("number of items", (EACH, store("{{ row.tax_number }}"), log("stored {{ rows | length }}"))),
     ("names in a loop", (EACH, put("{{ row }}"), log("{% for r in rows %}{{ r.name }}{% endfor %}"))),
     ("attribute of items", (EACH, put("{{ row }}"), log("{{ rows | map(attribute='name') | join }}"))),

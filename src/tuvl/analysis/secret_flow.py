@@ -17,6 +17,7 @@ from tuvl.analysis.secret_paths import (
     Secret,
     came_from,
     goes_to,
+    is_item,
     item_moves,
     leaves,
     moves_of,
@@ -182,7 +183,7 @@ def _names(root: object, schema: object, path: tuple[str, ...], depth: int) -> b
         return not path
     first, rest = path[0], path[1:]
     parts = [mapping(known.get("properties")).get(first)]
-    if first == "0":
+    if is_item(first):
         parts.append(known.get("items"))
     if any(part is not None and _names(root, part, rest, depth) for part in parts):
         return True

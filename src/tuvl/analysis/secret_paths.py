@@ -8,6 +8,7 @@ from tuvl.analysis.spill import Path
 from tuvl.analysis.steps import StepView, WorkflowView, mapping, text
 from tuvl.templating.plain import is_template, plain_template
 from tuvl.templating.scan import scan
+from tuvl.templating.shown import ANY_ITEM
 
 Held: TypeAlias = Literal["whole", "part", "maybe"]
 """The value itself; something in it, nobody knows what; or a field that a record may have."""
@@ -20,6 +21,9 @@ _WRITING = ("create", "update")
 
 _LONGEST = 8
 """Segments of a path that are told apart."""
+
+_INDEXES = frozenset(map(str, range(64)))
+"""Items of a list that are told apart."""
 
 
 class Secret(NamedTuple):
@@ -39,23 +43,47 @@ class Move(NamedTuple):
 
 
 def normal(path: Path) -> Path:
-    """A path in which `0` stands for any item of a list."""
-    return tuple("0" if part.removeprefix("-").isdecimal() else part for part in path[:_LONGEST])
+    """A path with `ANY_ITEM` for the items of a list that are not told apart: the last ones, and those far behind."""
+    return tuple(ANY_ITEM if is_item(part) and part not in _INDEXES else part for part in path[:_LONGEST])
+
+
+def is_item(part: str) -> bool:
+    """Whether a part of a path leads to an item of a list, where a list is what it leads into."""
+    return part == ANY_ITEM or part.removeprefix("-").isdecimal()
+
+
+def written(path: Path) -> str:
+    """How a path is called in a message."""
+    return ".".join("0" if part == ANY_ITEM else part for part in path)
+
+
+def begins(path: Path, start: Path) -> bool:
+    """Whether a path may lead into what another leads to, or to the same."""
+    if len(path) < len(start):
+        return False
+    return path[: len(start)] == start or all(map(_meet, path, start))
+
+
+def same(path: Path, other: Path) -> bool:
+    """Whether two paths may lead to the same."""
+    return len(path) == len(other) and begins(path, other)
+
+
+def _meet(part: str, other: str) -> bool:
+    return part == other or (ANY_ITEM in (part, other) and is_item(part) and is_item(other))
 
 
 def shows(path: Path, secret: Secret) -> bool:
     """Whether somebody who sees what a path leads to sees a secret."""
     if len(path) < len(secret.path):
-        return secret.path[: len(path)] == path and secret.held != "maybe"
-    if len(path) > len(secret.path):
-        return path[: len(secret.path)] == secret.path and secret.held != "part"
-    return path == secret.path
+        return begins(secret.path, path) and secret.held != "maybe"
+    return begins(path, secret.path) and (len(path) == len(secret.path) or secret.held != "part")
 
 
 def came_from(secret: Secret, move: Move) -> Secret | None:
     """The part that was handed on to be a secret."""
     path, target = secret.path, move.target
-    if path[: len(target)] == target:
+    if begins(path, target):
         below = path[len(target) :]
         if move.whole:
             # What stands under its name in the file is no guess any more.
@@ -64,7 +92,7 @@ def came_from(secret: Secret, move: Move) -> Secret | None:
         if secret.held == "maybe" and below:
             return Secret(normal((*move.source, *below)), "maybe", secret.field)
         return Secret(move.source, "part", secret.field)
-    if target[: len(path)] == path and secret.held == "whole":
+    if begins(target, path) and secret.held == "whole":
         return Secret(move.source, "whole" if move.whole else "part", secret.field)
     return None
 
@@ -74,7 +102,7 @@ def goes_to(secret: Secret, move: Move) -> Secret | None:
     path, source = secret.path, move.source
     if not move.whole:
         return Secret(move.target, "part", secret.field) if shows(source, secret) else None
-    if path[: len(source)] == source:
+    if begins(path, source):
         return Secret(normal((*move.target, *path[len(source) :])), secret.held, secret.field)
     return Secret(move.target, "whole", secret.field) if shows(source, secret) else None
 
@@ -87,7 +115,7 @@ def leaves(value: object, target: Path) -> Iterator[Move]:
         if isinstance(part, dict):
             waiting.extend((each, (*at, str(key))) for key, each in part.items())
         elif isinstance(part, list):
-            waiting.extend((each, (*at, "0")) for each in part)
+            waiting.extend((each, (*at, str(index))) for index, each in enumerate(part))
         elif isinstance(part, str) and is_template(part):
             plain = plain_template(part)
             if plain is not None and plain.single is not None:
@@ -103,7 +131,7 @@ def item_moves(step: StepView) -> tuple[Move, ...]:
         found = [move for each in source for move in leaves(each, ("",))]
     else:
         found = [
-            Move(("",), normal((*move.source, "0")) if move.whole else move.source, move.whole)
+            Move(("",), normal((*move.source, ANY_ITEM)) if move.whole else move.source, move.whole)
             for move in leaves(source, ("",))
         ]
     targets: tuple[Path, ...] = ((name,), ("args", name))
@@ -126,7 +154,7 @@ def moves_of(step: StepView, workflow: WorkflowView, secure: SecureFields) -> It
         if body is not None and body.kind != "ForEach":
             output, given = text(step.data.get("output_key")) or f"{step.id}_result", item_moves(step)
             for move in moves_of(body, workflow, secure):
-                target = normal((output, "0", *move.target))
+                target = normal((output, ANY_ITEM, *move.target))
                 yield from (Move(target, source, whole) for source, whole in _outside(move, given))
 
 

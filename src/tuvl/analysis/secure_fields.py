@@ -1,13 +1,14 @@
 """Values that go into `secure` fields of records, and the prompts and logs that show them on the way, or after it."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from tuvl.analysis.agent_effects import guards
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.flow_graph import Place
 from tuvl.analysis.key_flow import KeyFlow
 from tuvl.analysis.secret_flow import SecretFlow, Vaults, handed_in
-from tuvl.analysis.secret_paths import Secret, reads_of, shows
+from tuvl.analysis.secret_paths import Secret, reads_of, same, shows, written
 from tuvl.analysis.spill import Path
 from tuvl.analysis.steps import StepView, text
 from tuvl.analysis.surroundings import Surroundings
@@ -41,7 +42,7 @@ def exposed_secrets(flow: KeyFlow, project: Surroundings) -> Iterator[Fault]:
         for each in _shown(place, secrets.held[place.index], secrets, project):
             if each.path not in told:
                 told.add(each.path)
-                said = f"step {place.step.id!r} shows {'.'.join(each.path)!r} to {each.what}"
+                said = f"step {place.step.id!r} shows {written(each.path)!r} to {each.what}"
                 yield Fault(each.place, f"{said}; its value goes into the secure {each.secret.field}", _HINT)
 
 
@@ -93,10 +94,10 @@ def _inside(place: Place, held: list[Secret], flow: SecretFlow, project: Surroun
     child = flow.vaults.inner(place.step, flow.within)
     if child is None or not child.graph.places:
         return
-    own = {secret.path for secret in child.held[0]}
+    own = [secret.path for secret in child.held[0]]
     name = text(place.step.data.get("workflow"))
     for move in flow.given(place):
-        handed = {each for each in handed_in(held, (move,)) if each.path not in own}
+        handed = {each for each in handed_in(held, (move,)) if not any(map(partial(same, each.path), own))}
         found = child.onward({0: handed}) if handed else []
         for inner in child.graph.places if handed else ():
             for each in _shown(inner, found[inner.index], child, project):

@@ -43,6 +43,9 @@ REVEALS_NOTHING = frozenset({"count", "length", "sha256", "wordcount"})
 _KEEPS_ITEMS = frozenset({"list", "reverse", "sort", "unique"})
 """Filters that give the items of a list, each as it is."""
 
+ANY_ITEM = "\0item"
+"""The part of a path that stands for any item of a list."""
+
 _WHOLE = "\0whole"
 """Ends a path of which nobody knows what is read below it."""
 
@@ -53,7 +56,7 @@ _LONGEST = 32
 def shown_paths(block: Block, hiding: frozenset[str] = TELLS_NO_TEXT, *, of_items: bool = False) -> Paths:
     """Dotted reads from outside the template that its text can show; `hiding` are filters that show nothing.
 
-    With `of_items` what is taken of the items of a list is a path below `0`, which stands for any of them.
+    With `of_items` what is taken of the items of a list is a path below `ANY_ITEM`.
     """
     shown: set[tuple[str, ...]] = set()
     _Showing(hiding, of_items).block(block, {}, shown)
@@ -80,7 +83,7 @@ class _Showing:
                     held = self._of(statement.items, names)
                     if self.of_items:
                         plain = len(statement.targets) == 1 and _is_plain_list(statement.items)
-                        held = frozenset(_below(path, "0" if plain else _WHOLE) for path in held)
+                        held = frozenset(_below(path, ANY_ITEM if plain else _WHOLE) for path in held)
                     inner = {**names, **dict.fromkeys(statement.targets, held), "loop": NOTHING}
                     self.block(statement.body, inner, shown)
                     self.block(statement.otherwise, names, shown)
@@ -116,7 +119,7 @@ class _Showing:
             case Part(target, _, _, _) | Select(target, _, _, _, _):
                 return self._of(target, local)
             case Each(target, Literal(str() as attribute), None) if self.of_items and _is_plain_list(target):
-                return frozenset(_below(path, "0", *attribute.split(".")) for path in self._of(target, local))
+                return frozenset(_below(path, ANY_ITEM, *attribute.split(".")) for path in self._of(target, local))
             case Each(target, _, fallback, name, arguments):
                 return NOTHING if name in self.hiding else self._all((target, fallback, *arguments), local)
             case Choice(_, yes, no):
