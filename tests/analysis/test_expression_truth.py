@@ -44,6 +44,8 @@ def reads(path: tuple[str, ...]) -> Known | None:
         ("1 < 2 < 3", True),
         ("'a' == 'b'", False),
         ("'a' in ['a', 'b']", True),
+        ("true in ['a', 1]", None),
+        ("(1 > 2) == false", True),
         ("small > 10", False),
         ("small <= 10", True),
         ("small > 9", None),

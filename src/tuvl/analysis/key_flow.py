@@ -1,10 +1,13 @@
 """Which keys are there at each place of a workflow: on every way, on some way, on none."""
 
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, reduce
+from operator import or_
 
 from tuvl.analysis.flow_graph import ALL, Edge, FlowGraph, Place, flow_graph
 from tuvl.analysis.graph import RouteGraph
 from tuvl.analysis.object_keys import ObjectKeys
+from tuvl.analysis.presence import shown_present
 from tuvl.analysis.spread import spread
 from tuvl.analysis.steps import mapping, text
 from tuvl.analysis.surroundings import Surroundings
@@ -24,8 +27,8 @@ class KeyFlow:
     """Place → keys that are missing on some way to it."""
     possible: list[int | None]
     """Place → keys that are there on some way to it."""
-    proven: list[int]
-    """Place → keys that it cannot do without."""
+    proven: Sequence[Mapping[str, int]]
+    """Place → signal → keys without which a run does not leave there by it."""
     more: int
     """The key that stands for those that steps may write and no list names."""
 
@@ -61,9 +64,8 @@ class KeyFlow:
         return shortest(self.graph, place, lambda edge: not self.brings(edge) & key)
 
 
-def _brings(edge: Edge, proven: list[int]) -> int:
-    # A step that read a key for sure and did not fail has proven that the key was there.
-    return edge.sure if edge.signal in ("", ERROR) else edge.sure | proven[edge.source]
+def _brings(edge: Edge, proven: Sequence[Mapping[str, int]]) -> int:
+    return edge.sure | proven[edge.source].get(edge.signal, 0)
 
 
 def key_flow(routes: RouteGraph, project: Surroundings) -> KeyFlow | None:
@@ -82,17 +84,29 @@ def key_flow(routes: RouteGraph, project: Surroundings) -> KeyFlow | None:
     begins_with = keys.bits(given.named)
     surely = keys.bits(given.required)
     everything = (1 << len(keys.names)) - 1
-    proven = [0 if place.called else keys.bits(_needed(place)) for place in graph.places]
-    lacking = spread(graph, {0: everything & ~surely}, lambda edge, lack: lack & ~_brings(edge, proven))
     possible = spread(
         graph,
         {0: begins_with},
         lambda edge, some: some | edge.maybe | (edge.sure if edge.sure != ALL else 0) | (more if edge.more else 0),
     )
-    if lacking is None or possible is None:
+    if possible is None:
         return None
-    return KeyFlow(graph, given, lacking, possible, proven, more)
+
+    def may_be_there(place: Place, name: str) -> bool:
+        return bool((possible[place.index] or 0) & (keys.known(name) | more)) or given.may_have(name)
+
+    proven = [_proven(place, graph, may_be_there) for place in graph.places]
+    lacking = spread(graph, {0: everything & ~surely}, lambda edge, lack: lack & ~_brings(edge, proven))
+    return None if lacking is None else KeyFlow(graph, given, lacking, possible, proven, more)
 
 
-def _needed(place: Place) -> set[str]:
-    return {read.key for read in place.reads if read.need == "always"}
+def _proven(place: Place, graph: FlowGraph, may_be_there: Callable[[Place, str], bool]) -> dict[str, int]:
+    """Keys that were there when a run leaves a place, signal by signal."""
+    # A step that read a key for sure and did not fail has proven that the key was there.
+    needed = graph.keys.bits({read.key for read in place.reads if read.need == "always"})
+    proven = {edge.signal: needed for edge in graph.edges[place.index] if edge.signal not in ("", ERROR)}
+    for signal, names in shown_present(place.step).items() if not place.called else ():
+        # What asks for a key that can never be there is a mistake, and so is what reads it behind that.
+        shown = (graph.keys.known(name) for name in names if may_be_there(place, name))
+        proven[signal] = reduce(or_, shown, proven.get(signal, 0))
+    return proven

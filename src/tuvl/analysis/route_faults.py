@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from tuvl.analysis.components import components, cycle_through
-from tuvl.analysis.expression_truth import truth
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.graph import RouteGraph
+from tuvl.analysis.router_cases import signals_of_cases
 from tuvl.analysis.signals import (
     ENDS_CLEANLY,
     FAILURES,
@@ -101,21 +101,8 @@ def _goes_nowhere(step: StepView, graph: RouteGraph) -> bool:
         return False
     signals = set(possible.known) - ENDS_CLEANLY
     if step.kind == "Router" and "when" in step.data:
-        signals &= _until_certain(step)
+        signals &= signals_of_cases(step, lambda _: None)
     return DEFAULT not in signals and not signals & step.routes.keys()
-
-
-def _until_certain(step: StepView) -> set[str]:
-    """Signals of the cases of a router that it can come to: up to the first that is true by its text alone."""
-    signals: set[str] = set()
-    for case in map(mapping, items(step.data.get("when"))):
-        condition = case.get("if")
-        holds = condition if isinstance(condition, bool) else truth(text(condition) or "", lambda _: None)
-        if holds is not False:
-            signals.add(text(case.get("signal")) or DEFAULT)
-        if holds is True:
-            return signals
-    return {*signals, DEFAULT}
 
 
 def _key(signal: str) -> str:

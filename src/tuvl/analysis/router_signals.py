@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterator
 
-from tuvl.analysis.expression_truth import truth
 from tuvl.analysis.key_flow import KeyFlow
 from tuvl.analysis.known_values import KnownValues
+from tuvl.analysis.router_cases import signals_of_cases
 from tuvl.analysis.schema_facts import part_of
-from tuvl.analysis.steps import StepView, items, mapping, text
+from tuvl.analysis.steps import StepView, mapping
 from tuvl.analysis.value_ranges import Decided, Known, compared, known_by, known_value, united
 from tuvl.spec.signals import DEFAULT
 from tuvl.templating.tree import Comparison
@@ -38,7 +38,7 @@ class RouterSignals:
         if "match" in step.data:
             return self._may_match(step, signal)
         if "when" in step.data:
-            return self._may_be_when(step, signal)
+            return signal in signals_of_cases(step, lambda path: self._known(step, path))
         return signal not in ("true", "false") or self._holds(step) is not (signal == "false")
 
     def listed(self, step: StepView) -> tuple[str, ...]:
@@ -62,19 +62,6 @@ class RouterSignals:
         if signal == DEFAULT:
             return known.values is None or any(_signal(value) not in step.routes for value in known.values)
         return any(map(known.admits, _readings(signal)))
-
-    def _may_be_when(self, step: StepView, signal: str) -> bool:
-        for case in map(mapping, items(step.data.get("when"))):
-            condition = case.get("if")
-            held = condition if isinstance(condition, bool) else self._truth(step, text(condition) or "")
-            if held is not False and case.get("signal") == signal:
-                return True
-            if held is True:
-                return False
-        return signal == DEFAULT
-
-    def _truth(self, step: StepView, condition: str) -> Decided:
-        return truth(condition, lambda path: self._known(step, path))
 
     def _holds(self, step: StepView) -> Decided:
         """Whether the condition of a router always holds, or never."""

@@ -43,6 +43,10 @@ class Known:
         return not isinstance(value, int | float) or isinstance(value, bool) or self.lowest <= value <= self.highest
 
 
+NOTHING = Known(kinds=frozenset(), values=())
+"""What is known of a value that is not there."""
+
+
 def known_value(value: JsonValue) -> Known:
     """What is known of a value that is written down."""
     return _one_of([value])
@@ -172,7 +176,8 @@ def _concrete(operator: Comparison, left: JsonValue, right: JsonValue) -> Decide
         return None if kinds == {"boolean", "number"} else _same(left, right)
     if operator == "in":
         if isinstance(right, list):
-            return any(_same(left, each) for each in right)
+            pairs = {_concrete("==", left, each) for each in right}
+            return True in pairs or (None if None in pairs else False)
         return left in right if isinstance(left, str) and isinstance(right, str | dict) else None
     if isinstance(left, str) and isinstance(right, str):
         return left < right or (operator == "<=" and left == right)

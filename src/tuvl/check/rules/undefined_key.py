@@ -17,7 +17,8 @@ class UndefinedKey(Rule):
     they leave by. Keys are followed exit by exit. A step that fails writes nothing but the engine's `_last_error…`
     keys; it does so on `error` and `aborted`, whatever its kind. A question that nobody answers in time has not failed,
     so that its `timeout` writes nothing. A tool with `writes_context` may or may not be called, and after a node that
-    does not declare its `writes` any key counts as there.
+    does not declare its `writes` any key counts as there. A router that asks whether a key is there, by `is_not_empty`,
+    `is defined` or `default`, proves it for the signals by which it does not leave without the key.
     """
 
     code = "TV501"
