@@ -74,7 +74,7 @@ spec:
     - id: pay
       kind: APICall
       description: Pay.
-      http: { url: "http://127.0.0.1:{{ origin }}/{{ case }}/pay{{ args.n }}", method: POST, json: {} }
+      http: { url: "http://127.0.0.1:{{ origin }}/{{ case }}/pay{{ args.n }}", timeout: 120, method: POST, json: {} }
       response: { output_key: paid }
     - id: look
       kind: APICall
