@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from tests.supervision.test_registry import FRIEND, STRANGER, info
+from tests.supervision.test_registry import FRIEND, STRANGER, Unwatched, info
 from tests.support.redis_server import RedisServer
 from tuvl.control import RunControl
 from tuvl.data.run_records import StoreAccess
@@ -24,7 +24,9 @@ from tuvl.values import dump_json
 
 
 @pytest.fixture
-def server() -> Iterator[RedisServer]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[RedisServer]:
+    # One that is slow to answer is there all the same: here it is either that, or killed, or cut off.
+    monkeypatch.setattr("tuvl.supervision.redis_mirror.ANSWER_S", 30.0)
     made = RedisServer()
     made.start()
     yield made
@@ -32,12 +34,14 @@ def server() -> Iterator[RedisServer]:
 
 
 @asynccontextmanager
-async def workers(server: RedisServer, tmp_path: Path, *stores: str) -> AsyncIterator[list[RunRegistry]]:
+async def workers(
+    server: RedisServer, tmp_path: Path, *stores: str, kind: type[RunRegistry] = RunRegistry
+) -> AsyncIterator[list[RunRegistry]]:
     """A registry for each store, all on one Redis."""
     made = []
     for store in stores:
         (tmp_path / store).mkdir(exist_ok=True)
-        made.append(RunRegistry(StoreAccess(str(tmp_path / store), None), mirror=RedisMirror(server.url)))
+        made.append(kind(StoreAccess(str(tmp_path / store), None), mirror=RedisMirror(server.url)))
     try:
         yield made
     finally:
@@ -139,7 +143,7 @@ async def test_redis_lost_and_found_again_harms_nothing(server, tmp_path, caplog
 
 async def test_what_a_run_is_told_after_redis_was_emptied_is_not_taken_away_unread(server, tmp_path):
     """What was read before is taken away when it is kept; by then it may be another Redis, with other words in it."""
-    async with workers(server, tmp_path, "a", "b") as (mine, other):
+    async with workers(server, tmp_path, "a", "b", kind=Unwatched) as (mine, other):
         control = RunControl()
         with mine.register("r1", control, info()):
             await mine.look()
@@ -169,12 +173,12 @@ async def test_nothing_is_kept_in_memory_of_runs_that_were_told_nothing(server, 
 
 
 async def test_what_a_run_was_told_too_late_over_redis_is_void(server, tmp_path):
-    async with workers(server, tmp_path, "a", "b") as (mine, other):
+    async with workers(server, tmp_path, "a", "b", kind=Unwatched) as (mine, other):
         with mine.register("r1", RunControl(), info()):
             await mine.look()
             late = Directive(kind="pause")
             assert await other.direct("r1", late)
-        await mine.look()  # behind the look that the registry may just be taking by itself
+        await mine.look()
         assert (await other.settled(late.id)).outcome == "void"
 
 
