@@ -203,14 +203,19 @@ async def test_a_time_zone_that_there_is_not_is_told_and_harms_no_other_schedule
     assert starts.slots == ["12:00"]
 
 
+async def performed(host: Host, run_id: str) -> JsonObject | None:
+    assert await host.take(run_id)
+    return await host.wait(run_id, 30)
+
+
 async def test_processes_that_start_one_slot_at_the_same_time_start_one_run(site: Site) -> None:
     with counting() as (port, counted):
         write(site.folder, origin=str(port))
-        async with site.host() as host:
+        async with site.host(concurrency=0) as host:  # which starts nothing by itself that is due by now
             schedulers = [Scheduler(site.folder, Hands(), host.start) for _ in range(8)]  # type: ignore[arg-type]
             await asyncio.gather(*(scheduler.look() for scheduler in schedulers))
             (schedule,) = schedulers[0]._read.schedules  # type: ignore[union-attr]
-            document = await host.wait(schedule.run_id(NOON), 20)
+            document = await performed(host, schedule.run_id(NOON))
     assert document is not None
     assert document["status"] == "completed"
     assert counted.counts["/tell"] == 1
@@ -221,7 +226,7 @@ async def test_a_slot_whose_process_died_while_it_was_started_is_started_by_anot
 ) -> None:
     with counting() as (port, counted):
         write(site.folder, origin=str(port))
-        async with site.host() as host:
+        async with site.host(concurrency=0) as host:
 
             def die(*args: object, **named: object) -> None:
                 raise UsageError("killed here")
@@ -231,7 +236,7 @@ async def test_a_slot_whose_process_died_while_it_was_started_is_started_by_anot
                 await Scheduler(site.folder, Hands(), host.start).look()  # type: ignore[arg-type]
             second = Scheduler(site.folder, Hands(), host.start)  # type: ignore[arg-type]
             await second.look()
-            document = await host.wait(second._read.schedules[0].run_id(NOON), 20)  # type: ignore[union-attr]
+            document = await performed(host, second._read.schedules[0].run_id(NOON))  # type: ignore[union-attr]
     assert document is not None
     assert document["status"] == "completed"
     assert counted.counts["/tell"] == 1
