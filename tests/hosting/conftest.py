@@ -4,14 +4,20 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import tuvl.hosting.performers as performers
 from tests.hosting.hosted_project import make_project
+from tuvl.clock import SystemClock
+from tuvl.hosting import event_keeping
 from tuvl.hosting.host import Host
 from tuvl.project.index import ProjectIndex
 from tuvl.settings import load_settings
@@ -37,6 +43,12 @@ class Site:
         return {"TUVL_DATABASE_URL": self.url or "", "TUVL_RECORD_KEY": self.keys}
 
 
+@pytest.fixture(autouse=True)
+def all_events_are_kept_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a process that ends all the time it needs for its last events: no test is about how much it has."""
+    monkeypatch.setattr(event_keeping, "CLOSE_S", 60.0)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
     url = None if request.param == "sqlite" else request.getfixturevalue("postgres_url")
@@ -47,6 +59,18 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
 def shared_site(postgres_url: str, tmp_path: Path) -> Site:
     """A project on a database that several processes share."""
     return Site(make_project(tmp_path), postgres_url)
+
+
+@pytest.fixture
+def an_hour_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Put the clocks of this process forward, so that it is over for which a run waited, and was not before."""
+
+    def forward() -> None:
+        monkeypatch.setattr(SystemClock, "now", lambda self: datetime.now(UTC) + timedelta(hours=1))
+        clock = SimpleNamespace(time=lambda: time.time() + 3600.0, monotonic=time.monotonic)
+        monkeypatch.setattr(performers, "time", clock)
+
+    return forward
 
 
 Spawn = Callable[..., int]

@@ -28,14 +28,14 @@ spec:
 """,
     "workflows/hurry.yaml": """\
 kind: Workflow
-metadata: { name: hurry, description: Ask and do not wait for long. }
+metadata: { name: hurry, description: Ask and do not wait for ever. }
 spec:
   steps:
     - id: sure
       kind: HumanInTheLoop
       ui: { title: "Sure?" }
       human_feedback: [{ name: verdict, type: text }]
-      timeout_s: 1
+      timeout_s: 600
       routes: { default: END, timeout: late }
     - { id: late, kind: Functional, runner: set, values: { late: true } }
 """,
@@ -54,7 +54,7 @@ spec:
       response: { output_key: before }
     - id: gate
       kind: APICall
-      http: { url: "http://127.0.0.1:{{ origin }}/{{ case }}/gate" }
+      http: { url: "http://127.0.0.1:{{ origin }}/{{ case }}/gate", timeout: 120 }
       response: { output_key: gate }
     - id: after
       kind: APICall

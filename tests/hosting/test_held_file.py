@@ -134,13 +134,14 @@ async def test_a_run_whose_files_find_no_room_waits_for_room(lone_site, heard, m
     assert document["status"] == "completed"
 
 
-async def test_times_for_answers_run_out_as_ever_after_the_file_could_not_be_written(lone_site, heard):
+async def test_times_for_answers_run_out_as_ever_after_the_file_could_not_be_written(lone_site, heard, an_hour_later):
     async with lone_site.host() as host:
         run_id = await host.start(StartRequest(workflow="hurry", input={}))
         document = await host.wait(run_id, 30)
         assert document is not None
         assert document["status"] == "suspended"
         with held(lone_site):
+            an_hour_later()
             await heard("what runs are told cannot be read just now")
         async with asyncio.timeout(60):
             while (document := await host.result(run_id)) is None or document["status"] == "suspended":
