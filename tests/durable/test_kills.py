@@ -28,8 +28,8 @@ def http(id: str, path: str, *, method: str = "POST", more: str = "") -> str:
     body = ", json: {}" if method == "POST" else ""
     url = f"http://127.0.0.1:{{{{ origin }}}}/{path}"
     return (
-        f'    - {{ id: {id}, kind: APICall, description: It., http: {{ url: "{url}", method: {method}{body} }},'
-        f" response: {{ output_key: {id} }}{more} }}\n"
+        f"    - {{ id: {id}, kind: APICall, description: It., "
+        f'http: {{ url: "{url}", timeout: 120, method: {method}{body} }}, response: {{ output_key: {id} }}{more} }}\n'
     )
 
 

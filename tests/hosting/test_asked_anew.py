@@ -12,6 +12,7 @@ from tests.durable.test_sealed_record import ONE
 from tests.hosting.hosted_project import gated
 from tests.hosting.test_forks import ANN, BOB, CALL, INPUT, OPERATOR, asked_in, ended
 from tests.hosting.test_renewal import STAGED, edit, say_yes, waiting_run, write
+from tuvl.durable.line_state import LineState
 from tuvl.durable.shared_state import SharedState
 from tuvl.hosting import renewing
 from tuvl.hosting.host import Host
@@ -302,18 +303,28 @@ async def test_only_who_has_a_run_keeps_that_it_stands_in_line(site, monkeypatch
     write(site.folder, lined.replace("spec:\n", "spec:\n  limits: { concurrency: 1 }\n", 1), "gated")
     with gated("x", "y", "z") as (port, _, gate):
         async with site.host() as host:
-            store, states = host._registry.access.store, []
-            requeue = store.requeue
+            store, states, parked = host._registry.access.store, [], []
+            requeue, enter = store.requeue, LineState.enter
 
             async def seen(run_id: str, **about):
                 states.append(await host.state(run_id))
                 await requeue(run_id, **about)
 
+            def entering(self, run_id: str, *given, **about) -> bool:
+                goes_on = enter(self, run_id, *given, **about)
+                if not goes_on:
+                    parked.append(run_id)
+                return goes_on
+
             monkeypatch.setattr(store, "requeue", seen)
+            monkeypatch.setattr(LineState, "enter", entering)
             runs = [
                 await host.start(StartRequest(workflow="gated", input={"origin": port, "case": case}, principal=ANN))
                 for case in "xyz"
             ]
+            async with asyncio.timeout(30):
+                while len(parked) < 2:
+                    await asyncio.sleep(0.02)
             gate.opened.set()
             for run_id in runs:
                 await ended(host, run_id)

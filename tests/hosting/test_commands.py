@@ -214,7 +214,11 @@ def test_the_worker_command_says_what_it_does_and_leaves_on_sigterm(shared_site,
     words = [sys.executable, "-m", "tuvl", "worker", "--concurrency", "2", "--project", str(shared_site.folder)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environ, cwd=Path("/")) as worker:
         assert worker.stderr
-        said = [worker.stderr.readline() for _ in range(3)]
+        said = []
+        for line in worker.stderr:
+            said.append(line)
+            if line.rstrip().endswith("completed"):
+                break
         worker.send_signal(signal.SIGTERM)
         said += worker.stderr.readlines()
     assert worker.returncode == 0

@@ -51,7 +51,7 @@ spec:
     - id: look
       kind: APICall
       description: Looks the order up.
-      http: { url: "http://127.0.0.1:{{ origin }}/x/gate" }
+      http: { url: "http://127.0.0.1:{{ origin }}/x/gate", timeout: 120 }
   output: talk_result
 ---
 kind: AgentModel
