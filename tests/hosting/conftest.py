@@ -1,11 +1,14 @@
 """Hosts on both kinds of database, in the process of the test and in others that may be killed."""
 
+import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,6 +19,7 @@ import pytest
 
 import tuvl.hosting.performers as performers
 from tests.hosting.hosted_project import make_project
+from tests.support.postgres import Server
 from tuvl.clock import SystemClock
 from tuvl.hosting import event_keeping
 from tuvl.hosting.host import Host
@@ -49,16 +53,56 @@ def all_events_are_kept_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_keeping, "CLOSE_S", 60.0)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
+KINDS = ["sqlite", "postgresql"]
+
+
+@pytest.fixture(params=KINDS)
+def new_site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
+    """A project in which no host has ever been."""
     url = None if request.param == "sqlite" else request.getfixturevalue("postgres_url")
     return Site(make_project(tmp_path), url)
 
 
+@pytest.fixture(params=KINDS)
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
+    """A project whose database has its tables, and nothing in them: to make them takes longer than most tests."""
+    if request.param == "postgresql":
+        return Site(make_project(tmp_path), request.getfixturevalue("hosts_url"))
+    shutil.copytree(request.getfixturevalue("files_of_a_host"), tmp_path / ".tuvl")
+    return Site(make_project(tmp_path), None)
+
+
 @pytest.fixture
-def shared_site(postgres_url: str, tmp_path: Path) -> Site:
+def shared_site(hosts_url: str, tmp_path: Path) -> Site:
     """A project on a database that several processes share."""
-    return Site(make_project(tmp_path), postgres_url)
+    return Site(make_project(tmp_path), hosts_url)
+
+
+@pytest.fixture(scope="session")
+def files_of_a_host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Have the files of a host in which nothing has happened yet."""
+    folder = tmp_path_factory.mktemp("host")
+    make_tables(Site(folder, None))
+    return folder / ".tuvl"
+
+
+@pytest.fixture
+def hosts_url(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Make a PostgreSQL database of a host in which nothing has happened yet."""
+    model = postgres.model("hosts", lambda url: make_tables(Site(tmp_path_factory.mktemp("model"), url)))
+    with postgres.database(like=model) as url:
+        yield url
+
+
+def make_tables(site: Site) -> None:
+    """Have a host for a moment, and in a loop of its own."""
+
+    async def make() -> None:
+        async with site.host(concurrency=0) as host:
+            await host._registry.access.ready()
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, make()).result()
 
 
 @pytest.fixture

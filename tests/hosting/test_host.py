@@ -47,14 +47,14 @@ def answer(waiting: WaitingRun, by: Principal = ANN, **value: object) -> AnswerR
     return AnswerRequest(digest=waiting.digest, value=value or PAY, by=by)  # type: ignore[arg-type]
 
 
-async def test_a_run_is_performed_and_its_document_is_there_for_whoever_asks_later(site):
+async def test_a_run_is_performed_and_its_document_is_there_for_whoever_asks_later(new_site):
     with counting() as (port, counted):
-        async with site.host() as host:
+        async with new_site.host() as host:
             run_id = await host.start(StartRequest(workflow="w", input={"origin": str(port), "case": "x"}))
             document = await host.wait(run_id, 20)
             assert document is not None
             assert document["status"] == "completed"
-        async with site.host(concurrency=0) as later:
+        async with new_site.host(concurrency=0) as later:
             assert await later.result(run_id) == document
             assert await later.state(run_id) == "ended"
     assert counted.counts["/x/plain"] == 1

@@ -53,7 +53,7 @@ spec:
     - id: wait
       kind: APICall
       description: Wait.
-      http: { url: "http://127.0.0.1:{{ origin }}/gate/gate" }
+      http: { url: "http://127.0.0.1:{{ origin }}/gate/gate", timeout: 120 }
       response: { output_key: seen }
 """
 MODEL = """\
@@ -316,8 +316,8 @@ def inputs(host) -> str:
     return "workflow_input" if host._runs.schema is None else f"{host._runs.schema}.workflow_input"
 
 
-async def test_a_key_that_is_none_is_told_before_anything_is_opened(site):
+async def test_a_key_that_is_none_is_told_before_anything_is_opened(new_site):
     with pytest.raises(UsageError, match="a key is 32 bytes in Base64"):
-        async with replace(site, keys="c2hvcnQ=").host():
+        async with replace(new_site, keys="c2hvcnQ=").host():
             pass
-    assert ".tuvl" not in os.listdir(site.folder)
+    assert ".tuvl" not in os.listdir(new_site.folder)

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -62,15 +62,34 @@ class Server:
         self.run("pg_ctl", "-w", "-m", "immediate", "-D", str(self.folder / "data"), "stop")
 
     @contextmanager
-    def database(self) -> Iterator[str]:
-        """Make an empty database, give its URL, drop it."""
+    def database(self, like: str = "template1") -> Iterator[str]:
+        """Make a database that is like another one, an empty one if nothing else is said; give its URL, drop it."""
         name = f"t{uuid4().hex}"
-        where = ["-h", str(self.folder), "-U", "postgres"]
-        self.run("createdb", *where, name)
+        self.run("createdb", *self._where, "-T", like, name)
         try:
-            yield f"postgresql://postgres@/{name}?host={self.folder}"
+            yield self._url(name)
         finally:
-            self.run("dropdb", *where, "--force", name)
+            self.run("dropdb", *self._where, "--force", name)
+
+    def model(self, name: str, make: Callable[[str], None]) -> str:
+        """Make, once for all workers of this session, a database that others are made like; returns its name.
+
+        `make` is given its URL, and leaves no connection open.
+        """
+        made = self.folder / f"{name}.made"
+        with _alone(self.folder):
+            if not made.exists():
+                self.run("createdb", *self._where, name)
+                make(self._url(name))
+                made.touch()
+        return name
+
+    @property
+    def _where(self) -> list[str]:
+        return ["-h", str(self.folder), "-U", "postgres"]
+
+    def _url(self, name: str) -> str:
+        return f"postgresql://postgres@/{name}?host={self.folder}"
 
 
 @contextmanager
