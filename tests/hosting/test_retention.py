@@ -85,15 +85,17 @@ def databases(site: Site) -> Iterator[list[tuple[sa.Connection, str | None]]]:
 
 def tables_with(site: Site, run_id: str) -> set[str]:
     """Return every table in which there is anything of a run, whatever its columns are called."""
-    found = set()
+    found: set[str] = set()
     with databases(site) as connections:
         for connection, schema in connections:
-            for name in sa.inspect(connection).get_table_names(schema):
-                columns = [one["name"] for one in sa.inspect(connection).get_columns(name, schema)]
-                table = sa.table(name, *map(sa.column, columns), schema=schema)
+            looks = []
+            for (_, name), columns in sa.inspect(connection).get_multi_columns(schema).items():
+                table = sa.table(name, *(sa.column(one["name"]) for one in columns), schema=schema)
                 of_run = [sa.cast(column, sa.Text).contains(run_id) for column in table.c]
-                if connection.execute(sa.select(sa.literal(1)).select_from(table).where(sa.or_(*of_run))).first():
-                    found.add(name)
+                there = sa.exists().select_from(table).where(sa.or_(*of_run))
+                looks.append(sa.select(sa.literal_column(f"'{name}'")).where(there))
+            if looks:
+                found |= set(connection.execute(sa.union_all(*looks)).scalars())
     return found
 
 
