@@ -15,18 +15,20 @@ import tempfile
 from collections.abc import Callable
 from datetime import timedelta
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from sqlalchemy import Engine, event
 
 import tuvl.data.databases as databases
 import tuvl.durable.backend as backend
 import tuvl.durable.sqlite_file as sqlite_file
+from tests.durable.durable_project import make_project
 from tuvl.__main__ import main
-from tuvl.cli import app, execution, resume
+from tuvl.cli import app, execution, resume, run
 from tuvl.clock import SystemClock
 from tuvl.values import JsonObject
 
-IMPORTED = (app, execution, resume)
+IMPORTED = (app, execution, resume, run)
 """So that no child has to."""
 
 _put = backend.DbosRows.put
@@ -104,7 +106,22 @@ def _child(asked: dict, out: int, err: int) -> None:
     os._exit(code)
 
 
+def warm() -> None:
+    """Do once what each command would do first: import the rest, and build the schemas of what projects are made of."""
+    said, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            words = ("--project", str(make_project(Path(folder))), "--set", "origin=1", "--set", "case=x")
+            assert main(["run", "w", "--dry-run", *words, "--output", os.devnull]) == 0
+    finally:
+        os.dup2(said, 2)
+        os.close(said)
+        os.close(nothing)
+
+
 def serve() -> None:
+    warm()
     for line in sys.stdin:
         asked = json.loads(line)
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:

@@ -43,10 +43,9 @@ class Processes:
 @contextmanager
 def processes() -> Iterator[Processes]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TUVL_", "OTEL_"))}
-    script = Path(__file__).with_name("crashing.py")
-    with subprocess.Popen(
-        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=kept
-    ) as server:
+    words = [sys.executable, "-m", "tests.durable.crashing"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, **pipes, text=True, env=kept, cwd=Path(__file__).parents[2]) as server:
         yield Processes(server)
         assert server.stdin
         server.stdin.close()

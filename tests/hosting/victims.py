@@ -35,6 +35,7 @@ async def _perform(asked: dict) -> None:
 
 
 def serve() -> None:
+    crashing.warm()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody has to wait for them
     for line in sys.stdin:
         asked = json.loads(line)
