@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_support import tuvl
-from tests.engine.run_support import Project, Seen, ids
+from tests.engine.run_support import Project, ids
 from tests.mcp.mcp_support import ODD, alive
+from tests.support.clock import LoopTime
 from tuvl.check.runner import check_paths
 from tuvl.control import RunControl
 from tuvl.errors import ConfigError
@@ -64,6 +65,14 @@ def processes_that_name(file: Path) -> list[int]:
     return found
 
 
+async def until_it_hangs(root: Path) -> None:
+    """Wait until the call of a tool that never answers has come to the server."""
+    log = root / "log"
+    async with asyncio.timeout(30):
+        while not log.exists() or "hang" not in log.read_text("utf-8"):
+            await asyncio.sleep(0.01)
+
+
 async def test_result_goes_to_its_key_and_arguments_are_templates(tmp_path):
     steps = step("greet", "echo", arguments={"text": "Hello {{ name }}"})
     result = await mcp_project(tmp_path, steps).run({"name": "Mara"})
@@ -92,12 +101,15 @@ async def test_one_session_serves_the_whole_run_and_is_gone_after_it(tmp_path):
 async def test_two_servers_of_one_run_are_closed_after_a_timeout_in_the_first(tmp_path, caplog):
     """J11 mcp.cancel_scope."""
     steps = (
-        step("a", "pid") + step("b", "pid", server="artifact://other") + step("c", "hang", timeout=0.2).rstrip() + "\n"
+        step("a", "pid") + step("b", "pid", server="artifact://other") + step("c", "hang", timeout=60).rstrip() + "\n"
     )
     project = mcp_project(tmp_path, steps)
     artifact(project, "other", command=sys.executable, args=[str(ODD)])
     with caplog.at_level(logging.WARNING):
-        result = await project.run()
+        running = asyncio.create_task(project.run())
+        await until_it_hangs(tmp_path)
+        LoopTime().advance(60)
+        result = await running
     assert (result.status, result.error.type) == ("failed", "timeout")
     assert "effect is unknown" in result.error.message
     assert not alive(int(result.context["a"]))
@@ -109,9 +121,7 @@ async def test_run_that_is_aborted_during_a_call_leaves_no_process(tmp_path):
     project = mcp_project(tmp_path, step("a", "pid") + step("b", "hang", timeout=60))
     control = RunControl()
     running = asyncio.create_task(project.run(control=control))
-    async with asyncio.timeout(20):
-        while "hang" not in (tmp_path / "log").read_text("utf-8") if (tmp_path / "log").exists() else True:
-            await asyncio.sleep(0.01)
+    await until_it_hangs(tmp_path)
     control.abort("enough")
     result = await running
     assert result.status == "aborted"
@@ -121,20 +131,18 @@ async def test_run_that_is_aborted_during_a_call_leaves_no_process(tmp_path):
 
 @pytest.mark.parametrize("bound", ["run", "step", "cancel"])
 async def test_run_that_is_cut_off_during_a_call_leaves_no_process(tmp_path, bound):
-    steps = step("a", "pid") + step("b", "hang", timeout=60)
+    steps = step("a", "pid") + step("b", "hang", timeout=600)
     if bound == "step":
-        steps = steps.replace('"id": "b"', '"id": "b", "timeout_s": 0.5')
+        steps = steps.replace('"id": "b"', '"id": "b", "timeout_s": 300')
     project = mcp_project(tmp_path, steps)
-    seen = Seen()
-    running = asyncio.create_task(project.run(timeout_s=1 if bound == "run" else None, sinks=[seen]))
-    async with asyncio.timeout(20):
-        while "hang" not in (tmp_path / "log").read_text("utf-8") if (tmp_path / "log").exists() else True:
-            await asyncio.sleep(0.01)
+    running = asyncio.create_task(project.run(timeout_s=300 if bound == "run" else None))
+    await until_it_hangs(tmp_path)
     if bound == "cancel":
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
     else:
+        LoopTime().advance(300)
         assert (await running).status == "failed"
     assert processes_that_name(tmp_path / "log") == []
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.mcp.mcp_support import alive, calling, odd_server, stdio_server
+from tests.support.clock import LoopTime
 from tuvl import redaction
 from tuvl.errors import ConfigError
 from tuvl.mcp import wording
@@ -97,7 +98,7 @@ async def test_server_that_dies_during_a_call_fails_it_at_once_with_its_last_wor
     log = tmp_path / "log"
     async with calling(odd_server(f"log={log}")) as call:
         before = await call.pid()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             fault = await failing(call("die", 60, words="first\nout of disk\n"))
         assert await call.pid() != before
     assert fault.kind == "connection"
@@ -113,7 +114,7 @@ async def test_all_calls_under_way_fail_when_their_server_dies():
         hanging = [asyncio.create_task(failing(call("hang", 60))) for _ in range(3)]
         await call("echo", text="they are under way")
         await failing(call("die", 60))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             faults = await asyncio.gather(*hanging)
     assert {fault.kind for fault in faults} == {"connection"}
 
@@ -123,7 +124,7 @@ async def test_server_killed_between_calls_is_started_anew_for_the_next():
     async with calling(odd_server()) as call:
         before = await call.pid()
         await call("vanish")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while alive(before):
                 await asyncio.sleep(0)
         after = None
@@ -153,13 +154,19 @@ async def test_greeting_has_a_timeout_of_its_own(habit):
     )
 
 
-async def test_server_that_writes_something_else_than_messages_is_told_of_it():
+async def test_server_that_writes_something_else_than_messages_is_told_of_it(caplog):
     said = "to stdout that are no messages of the protocol: stdout is for these alone"
-    async with calling(odd_server("mute", "banner"), connect_timeout_s=3.0) as call:
-        slow = await failing(call("echo", 60))
+    caplog.set_level(logging.INFO, logger="tuvl.mcp")
+    async with calling(odd_server("mute", "banner"), connect_timeout_s=60.0) as call:
+        waiting = asyncio.create_task(failing(call("echo", 600)))
+        async with asyncio.timeout(30):
+            while sum("that is no message" in line for line in caplog.messages) < 4:
+                await asyncio.sleep(0.01)
+        LoopTime().advance(60)
+        slow = await waiting
     async with calling(odd_server("prose")) as call:
         gone = await failing(call("echo"))
-    assert slow.message.startswith(f"MCP server 'artifact://odd@1' was not ready within 3 s; it wrote 4 lines {said}")
+    assert slow.message.startswith(f"MCP server 'artifact://odd@1' was not ready within 60 s; it wrote 4 lines {said}")
     assert gone.message.startswith(
         f"MCP server 'artifact://odd@1' is gone: it exited with code 2; it wrote 2 lines {said}"
     )
@@ -177,15 +184,20 @@ async def test_timeout_announces_one_cancellation_and_a_late_reply_confuses_nobo
     """J12 mcp.cancel_notify."""
     log = tmp_path / "log"
     async with calling(odd_server(f"log={log}")) as call:
-        fault = await failing(call("slow", 0.2, seconds=0.6))
-        assert (await call("echo", text="mine")).value == "mine"
-        assert (await call("slow", seconds=0.8)).value == "slow"
+        waiting = asyncio.create_task(failing(call("late", 60)))
+        async with asyncio.timeout(30):
+            while not log.exists() or "late" not in log.read_text(encoding="utf-8"):
+                await asyncio.sleep(0.01)
+        LoopTime().advance(60)
+        fault = await waiting
+        for _ in range(2):  # the server answers in order: first what came too late
+            assert (await call("echo", text="mine")).value == "mine"
     assert (fault.kind, fault.sent) == ("timeout", True)
-    assert fault.message == "MCP server 'artifact://odd@1' did not answer the call of 'slow' within 0.2 s"
+    assert fault.message == "MCP server 'artifact://odd@1' did not answer the call of 'late' within 60 s"
     sent = messages(log)
-    (slow,) = [m["id"] for m in sent if m.get("params", {}).get("arguments") == {"seconds": 0.6}]
+    (late,) = [m["id"] for m in sent if m.get("params", {}).get("name") == "late"]
     (cancelled,) = [m for m in sent if m["method"] == "notifications/cancelled"]
-    assert cancelled["params"]["requestId"] == slow
+    assert cancelled["params"]["requestId"] == late
 
 
 async def test_cancelled_call_is_announced_once_and_the_session_goes_on(tmp_path):

@@ -30,7 +30,10 @@ from pathlib import Path
 HABITS = {word.partition("=")[0]: word.partition("=")[2] for word in sys.argv[1:]}
 WRITING = threading.Lock()
 
-TOOLS = ["echo", "say", "pid", "slow", "hang", "die", "vanish", "huge", "environ", "orphan", "refuse"]
+TOOLS = ["echo", "say", "pid", "late", "hang", "die", "vanish", "huge", "environ", "orphan", "refuse"]
+
+UNANSWERED: dict[object, dict] = {}
+"""Calls of `late`, which is answered once its cancellation has been announced."""
 
 
 def write(*messages: dict) -> None:
@@ -92,10 +95,7 @@ def call(request: dict) -> None:
             answer(request, arguments["result"])
         case "pid":
             answer(request, text(str(os.getpid())))
-        case "slow":
-            time.sleep(arguments["seconds"])
-            answer(request, text("slow"))
-        case "hang":
+        case "hang" | "late":
             pass
         case "die":
             sys.stderr.write(arguments.get("words", "cannot go on\n"))
@@ -129,6 +129,10 @@ def handle(message: dict) -> None:
                 answer(message, {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info})
         case "tools/list":
             answer(message, listing((message.get("params") or {}).get("cursor")))
+        case "tools/call" if message["params"]["name"] == "late":
+            UNANSWERED[message["id"]] = message
+        case "notifications/cancelled" if asked := UNANSWERED.pop(message["params"]["requestId"], None):
+            answer(asked, text("late"))
         case "tools/call":
             threading.Thread(target=call, args=(message,), daemon=True).start()
         case "ping":

@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import logging
+from collections.abc import Awaitable
 
 import pytest
 from opentelemetry import trace
@@ -11,18 +12,19 @@ from opentelemetry.trace import StatusCode
 from tests.agent.loop_support import ask, say
 from tests.engine.agent_support import agent_project
 from tests.engine.run_support import Project, Seen
+from tests.support.clock import LoopTime
+from tests.support.gates import reached
 from tests.support.openai_server import Answer, serving
 from tuvl.control import RunControl
 from tuvl.tracing import OFF, current_ids, span
 
 WAITING = """
-    import asyncio
-
+    from tests.support.gates import wait_at
     from tuvl import node
 
     @node("hang")
     async def hang(ctx):
-        await asyncio.Event().wait()
+        await wait_at("hang")
 """
 HANG = [{"ref": "hang", "description": "Hangs."}]
 
@@ -35,11 +37,11 @@ def hanging_model(begun: asyncio.Event):
     return reply
 
 
-async def cancelled(project: Project, begun: asyncio.Event, sinks=()) -> None:
+async def cancelled(project: Project, begun: Awaitable[object], sinks=()) -> None:
     """Run until the work has begun, then cancel it from outside."""
     running = asyncio.ensure_future(project.run(sinks=sinks))
-    async with asyncio.timeout(10):
-        await begun.wait()
+    async with asyncio.timeout(20):
+        await begun
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -49,7 +51,7 @@ async def test_a_run_that_is_cancelled_in_a_model_call_ends_its_spans_as_cancell
     """P01 otel.cancel: every started span ended, cancellation visible, error re-raised, active runs back to 0."""
     begun = asyncio.Event()
     with caplog.at_level(logging.DEBUG):
-        await cancelled(agent_project(tmp_path, hanging_model(begun)), begun, recorded.telemetry.sinks())
+        await cancelled(agent_project(tmp_path, hanging_model(begun)), begun.wait(), recorded.telemetry.sinks())
     for name in ("workflow.execute", "node.Agent", "agent.iteration", "chat model"):
         ended = recorded.one(name)
         assert (ended.status.status_code, ended.attributes["error.type"]) == (StatusCode.ERROR, "cancelled")
@@ -59,9 +61,8 @@ async def test_a_run_that_is_cancelled_in_a_model_call_ends_its_spans_as_cancell
 
 async def test_a_run_that_is_cancelled_in_a_tool_ends_its_spans_as_cancelled(recorded, tmp_path):
     """P01 otel.cancel, in a tool."""
-    begun = asyncio.Event()
     project = agent_project(tmp_path, ask(("hang", {})), nodes=WAITING, tools=HANG)
-    await cancelled(project, begun, (Watcher("tool_call_started", begun),))
+    await cancelled(project, reached("hang"))
     for name in ("workflow.execute", "node.Agent", "agent.iteration", "agent.tool_call", "node.Functional"):
         assert recorded.one(name).attributes["error.type"] == "cancelled"
 
@@ -83,7 +84,7 @@ async def test_an_abort_ends_the_spans_and_shows(recorded, tmp_path):
     begun, control = asyncio.Event(), RunControl()
     project = agent_project(tmp_path, hanging_model(begun))
     running = asyncio.ensure_future(project.run(control=control))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(20):
         await begun.wait()
         control.abort()
         result = await running
@@ -95,16 +96,23 @@ async def test_an_abort_ends_the_spans_and_shows(recorded, tmp_path):
 
 
 async def test_a_run_that_takes_too_long_ends_its_spans(recorded, tmp_path):
-    project = agent_project(tmp_path, hanging_model(asyncio.Event()))
-    result = await project.run(timeout_s=0.5)
-    assert result.status == "failed"
+    begun = asyncio.Event()
+    running = asyncio.ensure_future(agent_project(tmp_path, hanging_model(begun)).run(timeout_s=60))
+    async with asyncio.timeout(20):
+        await begun.wait()
+    LoopTime().advance(60)
+    assert (await running).status == "failed"
     assert recorded.one("workflow.execute").attributes["error.type"] == "timeout"
     assert recorded.one("chat model").status.status_code is StatusCode.ERROR
 
 
 async def test_a_tool_that_takes_too_long_is_a_timeout_of_its_call(recorded, tmp_path):
-    tools = [{"ref": "hang", "description": "Hangs.", "timeout_s": 0.05}]
-    await agent_project(tmp_path, ask(("hang", {})), say("done"), nodes=WAITING, tools=tools).run()
+    tools = [{"ref": "hang", "description": "Hangs.", "timeout_s": 60}]
+    project = agent_project(tmp_path, ask(("hang", {})), say("done"), nodes=WAITING, tools=tools)
+    running = asyncio.ensure_future(project.run())
+    await reached("hang")
+    LoopTime().advance(60)
+    await running
     assert recorded.one("agent.tool_call").attributes["error.type"] == "tool_timeout"
     assert recorded.one("node.Functional").attributes["error.type"] == "cancelled"
 
@@ -127,7 +135,7 @@ async def test_a_stream_that_is_left_early_ends_its_span(recorded, tmp_path, cap
         project.chat_models.clear()
         engine = project.engine()
         running = asyncio.ensure_future(engine.run(project.plan(), {}, sinks=(Watcher("text_delta", begun),)))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             await begun.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
