@@ -1,7 +1,6 @@
 """The example project for tests: a copy of its files, and its shop on a free port."""
 
 import shutil
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,15 +23,6 @@ def copy_example(folder: Path, *, port: int) -> None:
     for path in folder.rglob("*.yaml"):
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace(f"127.0.0.1:{DEFAULT_PORT}", f"127.0.0.1:{port}"), encoding="utf-8")
-
-
-@contextmanager
-def kept_port(port: int = 0) -> Iterator[int]:
-    """Keep a port: nobody is given it meanwhile, nobody answers there, and whoever names it may listen there."""
-    with socket.socket() as taken:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(("127.0.0.1", port))
-        yield taken.getsockname()[1]
 
 
 @contextmanager

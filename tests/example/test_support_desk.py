@@ -14,7 +14,8 @@ import pytest
 from demo.run_demo import TICKETS, Ticket, moved, seen_in
 from demo.shop_service import ShopServer
 from tests.cli.cli_support import tuvl
-from tests.example.project import ROOT, copy_example, kept_port, open_shop
+from tests.example.project import ROOT, copy_example, open_shop
+from tests.support.ports import kept_port
 
 TUVL = Path(sys.executable).with_name("tuvl")
 WORKFLOW = "workflows/triage_ticket.yaml"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.example.project import ROOT, copy_example, kept_port
+from tests.example.project import ROOT, copy_example
+from tests.support.ports import kept_port
 from tests.test_docs import LONGEST_S, Words, commands, matches
 
 BLOCK = re.compile(r"^(?P<run><!-- run -->\n)?```(?P<kind>sh|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

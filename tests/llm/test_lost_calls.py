@@ -7,6 +7,7 @@ import pytest
 from tests.llm.test_retrying import Hanging, Policy
 from tests.support.clock import SkippingClock
 from tests.support.openai_server import Answer, chunk, serving, sse, trickled
+from tests.support.ports import kept_port
 from tuvl.errors import ModelError
 from tuvl.http.client import HttpClient
 from tuvl.llm.direct import DirectModel
@@ -102,15 +103,15 @@ async def test_an_answer_that_is_no_reply_is_counted(model, server, answer):
 
 @pytest.mark.parametrize("lane", ["direct", "litellm"])
 async def test_a_server_that_is_not_there_was_asked_for_nothing(lane):
-    async with serving() as gone:
-        url = gone.url
     meter, http = Meter(), HttpClient()
-    if lane == "direct":
-        model = DirectModel(CallSettings(name="m", model="x", api_base=url), http)
-    else:
-        model = LiteLLMModel(CallSettings(name="m", model="openai/x", api_base=url, api_key="sk-none"))
-    with pytest.raises(ModelError) as caught:
-        await metered(model, meter).complete(REQUEST)
+    with kept_port() as port:
+        url = f"http://127.0.0.1:{port}/v1"
+        if lane == "direct":
+            model = DirectModel(CallSettings(name="m", model="x", api_base=url), http)
+        else:
+            model = LiteLLMModel(CallSettings(name="m", model="openai/x", api_base=url, api_key="sk-none"))
+        with pytest.raises(ModelError) as caught:
+            await metered(model, meter).complete(REQUEST)
     await http.aclose()
     await close_connections()
     assert (caught.value.type, caught.value.sent) == ("connection", False)

@@ -9,6 +9,7 @@ from tests.pages.pages_support import NO_CLOCK, desk, signed_in, start
 from tests.server.server_support import Serving, serving
 from tests.support.browser import inaccessible
 from tests.support.gates import opened, reached
+from tests.support.ports import kept_port
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.xdist_group("browser")]
 
@@ -122,11 +123,12 @@ async def test_the_list_of_runs_says_that_its_server_is_gone_and_asks_a_new_one(
         await page.goto("/runs")
         server.stop.set()
         await server.task
-        for _ in range(20):
-            await page.clock.run_for(1000)
-        await expect(page.locator("#contact")).to_contain_text(UNHEARD)
-        await expect(page).to_have_title("No contact · Runs · tuvl")
-        async with serving(desk(tmp_path / "two"), port=int(server.url.rpartition(":")[2])):
-            await page.clock.run_for(10_000)
-            # It has a secret of its own, so that one has to sign in again.
-            await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        with kept_port(int(server.url.rpartition(":")[2])) as port:
+            for _ in range(20):
+                await page.clock.run_for(1000)
+            await expect(page.locator("#contact")).to_contain_text(UNHEARD)
+            await expect(page).to_have_title("No contact · Runs · tuvl")
+            async with serving(desk(tmp_path / "two"), port=port):
+                await page.clock.run_for(10_000)
+                # It has a secret of its own, so that one has to sign in again.
+                await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")

@@ -2,13 +2,14 @@
 
 import asyncio
 import os
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.support.ports import kept_port
 
 _PROGRAM = Path(sys.prefix) / "node" / "node_modules" / ".bin" / "mcp-server-everything"
 
@@ -23,26 +24,24 @@ def program() -> str:
 @asynccontextmanager
 async def serving_everything(kind: str) -> AsyncIterator[str]:
     """Run the server, `streamableHttp` or `sse`, and give the URL of its endpoint."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = await asyncio.create_subprocess_exec(
-        program(),
-        kind,
-        env={**os.environ, "PORT": str(port)},
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stderr is not None
-    try:
-        async with asyncio.timeout(30):
-            while f"port {port}" not in (line := (await process.stderr.readline()).decode()):
-                assert line, "the server ended before it was ready"
-        reading = asyncio.create_task(process.stderr.read())
-        yield f"http://127.0.0.1:{port}/{'sse' if kind == 'sse' else 'mcp'}"
-        process.kill()
-        await reading
-    finally:
-        if process.returncode is None:
+    with kept_port() as port:
+        process = await asyncio.create_subprocess_exec(
+            program(),
+            kind,
+            env={**os.environ, "PORT": str(port)},
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        try:
+            async with asyncio.timeout(30):
+                while f"port {port}" not in (line := (await process.stderr.readline()).decode()):
+                    assert line, "the server ended before it was ready"
+            reading = asyncio.create_task(process.stderr.read())
+            yield f"http://127.0.0.1:{port}/{'sse' if kind == 'sse' else 'mcp'}"
             process.kill()
-        await process.wait()
+            await reading
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from tests.support.ports import kept_port
+
 
 @dataclass
 class Collector:
@@ -85,10 +87,9 @@ def collecting() -> Iterator[Collector]:
 
 @contextmanager
 def closed_port() -> Iterator[str]:
-    """An address where connections are refused: bound, so that nobody else takes it, and not listening."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+    """An address where connections are refused, and which nobody else takes."""
+    with kept_port() as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager
