@@ -219,6 +219,7 @@ async def test_without_javascript_a_reload_and_forms_do(server: Serving, browser
         await page.get_by_role("button", name="Pause").click()
         await expect(pill(page)).to_have_text("paused")
         await page.get_by_role("button", name="Resume").click()
+        await expect(pill(page)).to_have_text("running")
         opened(gate)
         opened(f"{gate}-tool")
         client = await server.client(id="bot")

@@ -1,6 +1,7 @@
 """Clients whose run is left to the next process: they are told that it goes on, and are not asked to start again."""
 
 import asyncio
+import json
 
 import grpc
 from grpc import StatusCode
@@ -44,6 +45,23 @@ async def test_who_waits_for_a_run_that_is_left_to_the_next_process_is_asked_for
         assert dict(errors[0].trailing_metadata())[RETRY_AFTER] == "5"
         opened("left")
         opened("left-watched")
+
+
+async def test_callers_of_runs_that_have_no_end_in_time_are_told_the_end_that_is_put_to_them(tmp_path):
+    async with calling(shop(tmp_path), grace_s=0.1) as rpc:
+        client = await rpc.client()
+
+        async def started() -> pb.StartResponse:
+            return await client.Start(pb.StartRequest(workflow="gated", input_json='{"gate": "late"}'))
+
+        waiting = asyncio.create_task(started())
+        stream = client.StartAndWatch(pb.StartRequest(workflow="gated", input_json='{"gate": "late-watched"}'))
+        await reached("late")
+        await reached("late-watched")
+        await rpc.services.drain()
+        last = [event async for event in stream][-1]
+        assert (last.type, json.loads(last.json)["status"]) == ("run_finished", "aborted")
+        assert (await waiting).status == "aborted"
 
 
 async def test_a_browser_that_asks_again_for_the_events_of_its_start_starts_no_other_run(tmp_path):

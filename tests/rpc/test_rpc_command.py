@@ -13,7 +13,7 @@ import pytest
 from grpc import StatusCode
 
 from tests.rpc.rpc_support import Client, refused
-from tests.server.test_serve_command import served, shop, token_of
+from tests.server.test_serve_command import open_gate, served, shop, token_of
 from tuvl.cli.app import main
 from tuvl.rpc import runs_pb2 as pb
 
@@ -25,7 +25,7 @@ def token(tmp_path, capsys) -> str:
 
 
 async def test_sigterm_lets_callers_have_the_end_of_their_runs_and_takes_no_new_ones(tmp_path, token):
-    async with served(tmp_path, token, "--grpc-port", "0", "--grace", "1") as server:
+    async with served(tmp_path, token, "--grpc-port", "0", "--grace", "600") as server:
         found = re.search(
             r"serving gRPC at (127\.0\.0\.1:\d+)$", (await server.process.stderr.readline()).decode(), re.M
         )
@@ -34,9 +34,9 @@ async def test_sigterm_lets_callers_have_the_end_of_their_runs_and_takes_no_new_
         assert (
             await client.Start(pb.StartRequest(workflow="quick", input_json='{"name": "Ada"}'))
         ).status == "completed"
-        stream = client.StartAndWatch(pb.StartRequest(workflow="endless"))
+        stream = client.StartAndWatch(pb.StartRequest(workflow="gated"))
         assert (await stream.read()).type == "run_started"
-        waiting = asyncio.ensure_future(_whole(client.Start(pb.StartRequest(workflow="endless"))))
+        waiting = asyncio.ensure_future(_whole(client.Start(pb.StartRequest(workflow="gated"))))
         async with asyncio.timeout(30):
             while len((await client.List(pb.ListRequest(status="running"))).runs) < 2:
                 pass
@@ -46,12 +46,13 @@ async def test_sigterm_lets_callers_have_the_end_of_their_runs_and_takes_no_new_
                 pass
         async with refused(StatusCode.UNAVAILABLE, "closing"):
             await client.Start(pb.StartRequest(workflow="quick", input_json='{"name": "Ada"}'))
+        open_gate(tmp_path)
         last = None
         while (event := await stream.read()) is not grpc.aio.EOF:
             last = event
         assert last is not None
-        assert (last.type, json.loads(last.json)["status"]) == ("run_finished", "aborted")
-        assert (await waiting).status == "aborted"
+        assert (last.type, json.loads(last.json)["status"]) == ("run_finished", "completed")
+        assert (await waiting).status == "completed"
         assert await server.ended() == 0
         assert [
             line for line in server.said.splitlines() if not line.startswith(("tuvl serve: ", "warning: run "))

@@ -33,7 +33,7 @@ async def settled(client, run_id: str) -> dict:
 
 
 async def test_a_start_while_the_database_cannot_be_written_is_to_be_tried_again_soon(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_file, "BUSY_S", 0.2)
+    monkeypatch.setattr(sqlite_file, "BUSY_S", 1.0)
     async with serving(shop(tmp_path), durable=True) as server:
         client = await server.client()
         with closing(sqlite3.connect(tmp_path / ".tuvl" / "host.sqlite", isolation_level=None)) as file:

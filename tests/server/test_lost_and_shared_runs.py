@@ -14,6 +14,7 @@ from tuvl.data.run_rows import RunRow
 from tuvl.principal import Principal
 from tuvl.server.attending import GoesOn
 from tuvl.server.known_runs import outcome_outside
+from tuvl.supervision import registry
 
 GATED = {"workflow": "gated", "durable": False}
 
@@ -51,7 +52,7 @@ async def test_a_run_whose_process_is_gone_ends_as_failed_for_everybody(tmp_path
         assert await looking.look() == []
 
 
-async def test_a_run_that_gives_signs_of_life_is_not_lost(tmp_path):
+async def test_a_run_that_gives_signs_of_life_is_not_lost(tmp_path, monkeypatch):
     async with serving(shop(tmp_path)) as server:
         client = await server.client()
         body = {**GATED, "input": {"gate": "alive"}, "mode": "detached"}
@@ -61,6 +62,7 @@ async def test_a_run_that_gives_signs_of_life_is_not_lost(tmp_path):
         async with store._transaction() as connection:
             await connection.execute(update(passing_runs).values(at=time.time() - 60))
         await server.services.registry.look()
+        monkeypatch.setattr(registry, "BEAT_S", float("inf"))  # that was the last sign of life
         assert await store.lost.found() == []
         async with store._transaction() as connection:
             await connection.execute(update(live_runs).values(beat_at=time.time() - 60))

@@ -19,9 +19,20 @@ from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import RunFilter
 from tuvl.principal import Principal
 
-SLOW = """
-- {id: first, kind: Functional, runner: wait, seconds: 1}
+GATED = """
+- {id: first, kind: Functional, runner: gate}
 - {id: done, kind: Functional, runner: set, values: {passed: true}}
+"""
+GATE = """
+import asyncio
+from pathlib import Path
+from tuvl import node
+
+@node("gate")
+async def gate(ctx):
+    while not Path("OPEN").exists():
+        await asyncio.sleep(0.05)
+    return {}
 """
 ENDLESS = """
 - {id: first, kind: Functional, runner: wait, seconds: 600}
@@ -33,9 +44,15 @@ def shop(root: Path) -> Project:
     project = Project(root)
     (root / "tuvl.yaml").write_text("kind: ProjectConfig\nmetadata: {name: shop}\nspec: {}\n", encoding="utf-8")
     project.workflow(QUICK, name="quick", input={"type": "object"})
-    project.workflow(SLOW, name="slow")
+    project.node(GATE.replace("OPEN", str(root / "open")), file="gate.py")
+    project.workflow(GATED, name="gated")
     project.workflow(ENDLESS, name="endless")
     return project
+
+
+def open_gate(root: Path) -> None:
+    """Let the runs of `gated` go on, in whichever process."""
+    (root / "open").touch()
 
 
 def token_of(root: Path, capsys, *words: str) -> str:
@@ -97,10 +114,10 @@ async def events(client: httpx.AsyncClient, run: str) -> str:
 
 
 async def test_sigterm_under_load_lets_runs_end_aborts_those_that_do_not_and_tells_every_client(tmp_path, token):
-    async with served(tmp_path, token, "--grace", "4", "--concurrency", "500", "--burst", "1000") as server:
+    async with served(tmp_path, token, "--grace", "8", "--concurrency", "500", "--burst", "1000") as server:
         client = server.client
         body = {"mode": "detached", "durable": False}
-        starts = [client.post("/api/runs", json={**body, "workflow": "slow"}) for _ in range(LOAD)]
+        starts = [client.post("/api/runs", json={**body, "workflow": "gated"}) for _ in range(LOAD)]
         starts += [client.post("/api/runs", json={**body, "workflow": "endless"}) for _ in range(5)]
         begun = await asyncio.gather(*starts)
         assert {answer.status_code for answer in begun} == {202}
@@ -116,6 +133,7 @@ async def test_sigterm_under_load_lets_runs_end_aborts_those_that_do_not_and_tel
             while (await client.get("/readyz")).status_code == 200:
                 pass
         problem(await client.post("/api/runs", json={"workflow": "quick"}), 503, "closing")
+        open_gate(tmp_path)
         texts = await asyncio.gather(*watching)
         assert all(text.count("event: run_finished") == 1 for text in texts)
         assert all('"status":"completed"' in text for text in texts[:5])

@@ -14,8 +14,8 @@ from tests.cli.cli_support import command, environment, project, result, tuvl, w
 from tests.telemetry.collector import black_hole, closed_port, collecting
 from tuvl.telemetry.setup import Telemetry, shown
 
-LIMIT_S = 5.0
-"""The promise is 2 seconds; the rest is for a machine that has other things to do."""
+LIMIT_S = 8.0
+"""The promise is 2 seconds, and exporters give up after 10; the rest is for a machine that has other things to do."""
 
 AGENT = """\
 kind: Workflow
