@@ -39,9 +39,14 @@ def gated(gate: str, **more: object) -> pb.StartRequest:
 
 
 async def ended(client: Client, run_id: str) -> pb.Run:
-    async for _ in client.Watch(pb.WatchRequest(run_id=run_id)):
-        pass
-    return await client.Get(pb.GetRequest(run_id=run_id))
+    """Wait for the end of a run; that of a durable one is told, and on the list a moment before or after."""
+    async with asyncio.timeout(30):
+        while True:
+            async for _ in client.Watch(pb.WatchRequest(run_id=run_id)):
+                pass
+            run = await client.Get(pb.GetRequest(run_id=run_id))
+            if run.status not in {"queued", "running"}:
+                return run
 
 
 def test_generated_code_is_that_of_the_description(tmp_path):

@@ -8,7 +8,7 @@ from grpc import StatusCode
 
 from tests.rpc.rpc_support import calling, refused
 from tests.server.server_support import events_of, problem, serving, shop
-from tests.server.test_durable_over_http import GREETED
+from tests.server.test_durable_over_http import GREETED, settled
 from tuvl.data.run_store import RunStore
 from tuvl.errors import StepError
 from tuvl.rpc import runs_pb2 as pb
@@ -110,7 +110,7 @@ async def test_a_run_that_is_accepted_and_not_on_the_list_is_followed_and_ended_
         client = await server.client("runs:read", id="anna", tenant="north")
         async with client.stream("GET", f"/api/runs/{run_id}/events") as stream:
             assert (await events_of(stream))[-1]["status"] == "aborted"
-        assert (await client.get(f"/api/runs/{run_id}")).json()["status"] == "aborted"
+        assert (await settled(client, run_id))["status"] == "aborted"
 
 
 async def test_of_two_servers_asked_with_one_key_at_once_neither_knows_nothing_of_the_run(
