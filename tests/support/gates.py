@@ -14,7 +14,7 @@ async def wait_at(name: str) -> None:
 
 async def reached(name: str) -> None:
     """Wait until a run has come to the gate."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await _REACHED.setdefault(name, asyncio.Event()).wait()
 
 
