@@ -145,8 +145,10 @@ async def test_a_slow_sink_takes_nothing_from_a_quick_one():
     fanout = Fanout([slow, quick])
     for seq in range(1, 11):
         fanout.accept(event(seq))
+    fanout.accept(terminal(11))
+    assert quick.ended.wait(30)
+    assert quick.seen == list(range(1, 12))
     await fanout.aclose(timeout_s=0.05)
-    assert quick.seen == list(range(1, 11))
     assert slow.seen == []
     slow.go.set()
 
