@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from tests.durable.processes import Processes
     from tests.support.postgres import Server
 
 # CI draws the same examples each time: a gate must not open and close by chance. Developers draw new ones. No
-# example has a deadline, here or there: how long one takes is the machine's affair.
-settings.register_profile("developer", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+# example has a deadline, here or there, and none is drawn too slowly: how long one takes is the machine's affair.
+settings.register_profile("developer", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("developer"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
 
