@@ -93,6 +93,16 @@ def test_question_in_a_workflow_inside_that_fails_unanswered_stands_before_what_
     assert told(tmp_path / "c", call(), SEND, inner=(asked,)) == (True, True)
 
 
+def test_workflow_inside_that_is_aborted_goes_on_nowhere(tmp_path: Path) -> None:
+    stop = "{ id: stop, kind: Functional, runner: fail, message: Nobody. }"
+    note = "{ id: note, kind: Functional, runner: log, message: aborted, routes: { default: END } }"
+    for name, target in (("a", "END"), ("b", "note")):
+        asked = ask(f"y: END, n: END, timeout: stop, error: stop, aborted: {target}")
+        assert told(tmp_path / name, call(), SEND, inner=(asked, stop, note)) == (False, False)
+    asked = ask("y: END, n: END, timeout: note, error: stop, aborted: note")
+    assert told(tmp_path / "c", call(), SEND, inner=(asked, stop, note)) == (True, True)
+
+
 def test_question_and_write_in_a_workflow_inside_are_looked_at_there(tmp_path: Path) -> None:
     assert told(tmp_path / "a", call(), inner=(ask(), SEND)) == (False, False)
     assert told(tmp_path / "b", call(), inner=(ask("y: END, n: END, timeout: send"), SEND)) == (True, True)

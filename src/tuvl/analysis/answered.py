@@ -59,20 +59,28 @@ class Unanswered:
 
     def _before(self, view: WorkflowView) -> Unasked:
         graph = route_graph(view, self.project)
-        ends = graph.entry is None
+        # Steps routed from `aborted` still run, but whatever they come to, the run is aborted and goes on nowhere.
+        going_on = self._reached(graph, without=ABORTED)
+        return Unasked(graph, self._reached(graph), graph.entry is None or any(self._ends(graph, going_on)))
+
+    def _reached(self, graph: RouteGraph, *, without: str | None = None) -> tuple[StepView, ...]:
         reached = {} if graph.entry is None else {graph.entry: graph.steps[graph.entry]}
         waiting = list(reached.values())
         while waiting:
-            step = waiting.pop(0)
-            for signal, target in graph.taken(step.id).items():
-                if target in reached or self.has_decided(step, signal):
-                    continue
-                if target == END:
-                    ends = True
-                else:
+            for target in self._undecided(graph, waiting.pop(0), without):
+                if target != END and target not in reached:
                     reached[target] = graph.steps[target]
                     waiting.append(reached[target])
-        return Unasked(graph, tuple(reached.values()), ends)
+        return tuple(reached.values())
+
+    def _ends(self, graph: RouteGraph, reached: tuple[StepView, ...]) -> Iterator[bool]:
+        return (target == END for step in reached for target in self._undecided(graph, step, ABORTED))
+
+    def _undecided(self, graph: RouteGraph, step: StepView, without: str | None) -> Iterator[str]:
+        """Where a step leads by signals that mean no decision of a person."""
+        for signal, target in graph.taken(step.id).items():
+            if signal != without and not self.has_decided(step, signal):
+                yield target
 
     def has_decided(self, step: StepView, signal: str) -> bool:
         """Whether a person has when a step leaves by a signal: it asks, or the workflow that it runs does on all ways.
