@@ -183,6 +183,25 @@ def test_file_that_cannot_be_read_is_no_file_that_is_gone(project: Path, capfd: 
     assert "what changed in it was not compared" in err
 
 
+def test_names_of_files_do_not_end_the_line_in_which_they_are_told(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A log obeys lines that begin with `::`, and the names are those of whoever sends the change."""
+    write(
+        project,
+        {
+            "nodes/n\n::error::n.py": "def (",
+            "workflows/a\n::error::a.yaml": AGENT.replace("name: triage", "name: other").replace(
+                "kind: Agent", "kind: Agen"
+            ),
+            "workflows/b\n::error::b.yaml": "kind: Workflow\n  - [",
+        },
+    )
+    _, out, err = printed(capfd, "git:HEAD", ".")
+    assert err.count("::error::") >= 3
+    assert not [line for line in (*out.splitlines(), *err.splitlines()) if line.startswith("::")]
+
+
 def test_two_files_that_cannot_be_read_are_never_no_change(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write(project, {"workflows/triage.yaml": f"{AGENT}\n  - ["})
     git(project, "commit", "-q", "-a", "-m", "broken")

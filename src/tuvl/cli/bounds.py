@@ -16,6 +16,7 @@ from tuvl.cli.output import check_destination, deliver, json_document
 from tuvl.cli.workflow_file import document_of, locate
 from tuvl.dataclass import dataclass
 from tuvl.settings import load_settings
+from tuvl.values import printable
 
 BoundsFormat = Literal["text", "json", "markdown"]
 
@@ -48,7 +49,7 @@ def bounds(options: BoundsOptions) -> int:
     workflow, project = WorkflowView(mapping(source.data)), located.project
     loaded = project.file_of(source)
     for finding in twice_defined(loaded, project) if loaded is not None else ():
-        sys.stderr.write(f"tuvl: {finding.file}: {finding.message}; {finding.hint}\n")
+        sys.stderr.write(f"tuvl: {printable(f'{finding.file}: {finding.message}; {finding.hint}')}\n")
         return FAILED
     settings = load_settings()
     waits = Waits(tool_s=settings.agent_tool_timeout_s, judge_s=settings.agent_judge_timeout_s)

@@ -21,7 +21,7 @@ from tuvl.dataclass import dataclass
 from tuvl.settings import environment
 from tuvl.spec.schema_files import PROSE
 from tuvl.spec.shape import shape_problems
-from tuvl.values import printable_lines
+from tuvl.values import printable
 
 DiffFormat = Literal["text", "json", "markdown"]
 
@@ -61,7 +61,7 @@ def _diff(options: DiffOptions) -> int:
         problems = list(dict.fromkeys((*_unreadable(old), *_unreadable(new))))
     delivered = deliver(text, options.output)
     for said in (*notes, *problems):
-        sys.stderr.write(f"tuvl diff: {printable_lines(said)}\n")
+        sys.stderr.write(f"tuvl diff: {printable(said)}\n")
     if problems or any(each.differs for each in unread):
         return UNREADABLE
     return GRAVE_CHANGES if not delivered or any(change.cls in GRAVE for change in found.changes) else SAME

@@ -23,7 +23,7 @@ from tuvl.mcp.pool import CONNECT_TIMEOUT_S
 from tuvl.project.index import ProjectIndex
 from tuvl.project.layout import find_root
 from tuvl.settings import environment
-from tuvl.values import JsonObject, JsonValue, format_path, printable_lines
+from tuvl.values import JsonObject, JsonValue, format_path, printable, printable_lines
 
 FINDINGS = 1
 
@@ -141,8 +141,8 @@ def _deliver(found: Sequence[Drift], options: LockOptions, *, first: bool) -> bo
     if options.format == "json":
         drifts: list[JsonValue] = [_json(each) for each in found]
         return deliver(json_document({"first": first, "drift": drifts}), None)
-    text = "".join(f"{line}\n" for each in found for line in (each.words, *(f"    {line}" for line in each.diff)))
-    return deliver(printable_lines(text), None) if text else True
+    lines = [line for each in found for line in (each.words, *(f"    {line}" for line in each.diff))]
+    return deliver("".join(f"{printable(line)}\n" for line in lines), None) if lines else True
 
 
 def _json(found: Drift) -> JsonObject:

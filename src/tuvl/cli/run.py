@@ -18,7 +18,7 @@ from tuvl.errors import OutputError, TuvlError, UsageError
 from tuvl.project.replaced_models import check_replacements
 from tuvl.settings import environment
 from tuvl.shipping.mark import is_bundle
-from tuvl.values import printable_lines
+from tuvl.values import printable, printable_lines
 
 FINDINGS = UNWRITTEN = 1
 MISUSE = 2
@@ -78,7 +78,8 @@ def _run_located(options: RunOptions, located: Located) -> int:
         from tuvl.cli.pasted import command  # most workflows have none
 
         told, shown = count(report.warnings, "warning"), located.bundle or document.file
-        sys.stderr.write(f"tuvl run: {told}; `{command('tuvl', 'validate', shown)}` shows them\n")
+        hint = f"`{command('tuvl', 'validate', shown)}` shows them"
+        sys.stderr.write(f"tuvl run: {told}; {printable(hint)}\n")
     check_replacements(options.models, document, located.project, said="--model")
     # The engine's imports are the larger part of a short run; a file with errors does not pay for them.
     from tuvl.cli.execution import execute

@@ -22,7 +22,7 @@ from tuvl.scenarios.scenario import Found, find_scenarios, select
 from tuvl.scenarios.unread import unread_files
 from tuvl.settings import environment, load_settings
 from tuvl.suggest import did_you_mean
-from tuvl.values import printable_lines
+from tuvl.values import printable
 
 TestFormat = Literal["text", "json", "junit"]
 
@@ -81,7 +81,7 @@ def _cannot_tell(outcomes: Sequence[Outcome], project: ProjectIndex, options: Te
     told = {problem.message for outcome in outcomes for problem in outcome.problems}
     for message in dict.fromkeys(project.unreadable):
         if message not in told:
-            sys.stderr.write(f"tuvl test: {printable_lines(message)}\n")
+            sys.stderr.write(f"tuvl test: {printable(message)}\n")
     return bool(project.unreadable)
 
 
@@ -130,9 +130,10 @@ def _generate(project: ProjectIndex, found: Found, coverages: Sequence[WorkflowC
     for each in results:
         exit = f"{each.exit.step} on {each.exit.signal}"
         if each.file is not None:
-            sys.stderr.write(f"wrote {each.file}: {each.workflow}, {exit}\n")
+            said = f"wrote {each.file}: {each.workflow}, {exit}"
         else:
-            sys.stderr.write(f"not written: {each.workflow}, {exit}: {each.why_not}\n")
+            said = f"not written: {each.workflow}, {exit}: {each.why_not}"
+        sys.stderr.write(f"{printable(said)}\n")
     if not results:
         sys.stderr.write(f"nothing to write: every exit of {count(len(coverages), 'workflow')} is covered\n")
 

@@ -19,7 +19,7 @@ from tuvl.project.layout import absolute, display_name
 from tuvl.settings import environment
 from tuvl.shipping.mark import is_bundle
 from tuvl.suggest import did_you_mean
-from tuvl.values import printable_lines
+from tuvl.values import printable, printable_lines
 
 if TYPE_CHECKING:
     from tuvl.check.targets import Target
@@ -112,7 +112,7 @@ def validate(options: ValidateOptions) -> int:
         report = _answer(options)
     delivered = deliver(_written(report, options), options.output) and shown
     for message in report.unreadable:
-        sys.stderr.write(f"tuvl validate: {message}\n")
+        sys.stderr.write(f"tuvl validate: {printable(message)}\n")
     if not options.quiet:
         sys.stderr.write(f"{summary_line(report)}\n")
     if report.broken or not written:
