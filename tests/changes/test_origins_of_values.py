@@ -369,3 +369,34 @@ def test_any_workflow_is_the_same_as_itself_and_a_read_step_at_its_end_widens_no
     new = files(*fixed[:-1], {**fixed[-1], "routes": {**fixed[-1]["routes"], **ends}}, last)
     grave = {change.code for change in told(tmp_path_factory.mktemp("more"), old, new) if change.cls in GRAVE}
     assert grave <= {"host-added", "exit-removed"}
+
+
+BODIES: list[tuple[str, Step, Step]] = [
+    ("values", sets("one", verdict="{{ it }}"), sets("one", other="{{ it }}")),
+    ("output_key", {**LOAD, "id": "one"}, {**LOAD, "id": "one", "response": {"output_key": "other"}}),
+    (
+        "part of a reply",
+        {**LOAD, "id": "one", "response": {"extract": [{"path": "a.b", "as": "verdict"}]}},
+        {**LOAD, "id": "one", "response": {"extract": [{"path": "a.c", "as": "verdict"}]}},
+    ),
+    (
+        "key of a workflow",
+        {"id": "one", "kind": "Workflow", "workflow": "child", "output_key": "verdict"},
+        {"id": "one", "kind": "Workflow", "workflow": "child", "output_key": "other"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), [each[1:] for each in BODIES], ids=[each[0] for each in BODIES])
+def test_body_of_a_list_that_gives_another_item_may_turn_the_decision_by_the_list(
+    tmp_path: Path, old: Step, new: Step
+) -> None:
+    each = {"id": "each", "kind": "ForEach", "items": [1], "as": "it", "step": "one", "output_key": "said"}
+    router = {
+        "id": "size",
+        "kind": "Router",
+        "when": [{"if": "{{ {'verdict': 'no'} in said }}", "signal": "stop"}],
+        "routes": {"default": "pay", "stop": "END", "error": "END"},
+    }
+    found = told(tmp_path, files(each, router, PAY, old), files(each, router, PAY, new))
+    assert [change.step for change in found if change.code == "write-reached"] == ["size"]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+from tuvl.analysis.exit_writes import exit_writes
 from tuvl.analysis.parameters import writing_tools
 from tuvl.analysis.references import tool_entries
 from tuvl.analysis.signals import BUILT_IN_NODES, outcomes
@@ -11,6 +12,7 @@ from tuvl.analysis.steps import StepView, items, mapping, text
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.node_code import code_of, imported_code
 from tuvl.dataclass import dataclass
+from tuvl.spec.signals import DEFAULT
 from tuvl.values import canonical
 
 ENGINE = "_"
@@ -90,12 +92,20 @@ class Producers:
                 return canonical(self._answered(step, key))
             case "ForEach":
                 body = self.facts.view.by_id.get(text(step.data.get("step")) or "")
-                inner = self.made(body, key) if body is not None and body.kind != "ForEach" else ""
+                inner = self._each(step, body, key) if body is not None and body.kind != "ForEach" else {}
                 return canonical([self.sent(step), inner])
             case _:
                 response = mapping(step.data.get("response"))
                 parts = [step.get(*path) for path in _BESIDE.get(step.kind or "", ())]
                 return canonical([self.sent(step), _taken(response, key), parts])
+
+    def _each(self, step: StepView, body: StepView, key: str) -> dict[str, str]:
+        """How the body of a list makes a key; of what the list collects all that the body writes, by its names."""
+        names = {key}
+        if key not in (text(step.data.get("as")) or "item", "args"):
+            writes = exit_writes(body, self.facts.view, self.facts.index).on(DEFAULT)
+            names |= writes.sure | writes.maybe
+        return {name: self.made(body, name) for name in sorted(names)}
 
     def _answered(self, step: StepView, key: str) -> list[Any]:
         """Which part of a model's answer it is, or which tools may write it; what it is told counts as that."""
