@@ -6,6 +6,7 @@ from typing import Any
 from tuvl.analysis.effects import effects_of
 from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.steps import StepView, mapping
+from tuvl.changes.deeds import deeds_of
 from tuvl.changes.facts import WorkflowFacts, host_of
 from tuvl.changes.findings import Findings, Spot
 from tuvl.values import canonical
@@ -111,6 +112,8 @@ def _writes(
     findings: Findings, old: WorkflowFacts, new: WorkflowFacts, before: StepView, after: StepView, spot: Spot
 ) -> None:
     was, now = old.acts(before), new.acts(after)
+    # What a step calls counts as well, so that a write is not told as gone where another workflow does it now.
+    both = bool(deeds_of(old, before)) and bool(deeds_of(new, after))
     said_old, said_new = before.data.get("effects"), after.data.get("effects")
     place = spot.at("effects") if said_new is not None and said_new != said_old else _below(spot, after)
     operation = (str(after.data.get("model")), str(after.data.get("operation")))
@@ -122,9 +125,11 @@ def _writes(
         findings.say("write-relabelled", "declared to read, and writes", spot.at("effects"), said_old, said_new)
     elif now and not was and _relabelled(before) and before.kind == after.kind:
         findings.say("field-changed", "no longer declared to read", spot.at("effects"), said_old, on_old=True)
+    elif now and not was and both:
+        findings.say("operation-changed", "writes itself, in place of what it called", place)
     elif now and not was:
         findings.say("write-added", "writes", place, *_effects(old, new, before, after))
-    elif was and not now:
+    elif was and not now and not both:
         findings.say("effect-dropped", "no longer writes", place, *_effects(old, new, before, after))
     elif said_old != said_new:
         findings.say("field-changed", "effects", spot.at("effects"), said_old, said_new, on_old=said_new is None)
@@ -139,7 +144,13 @@ def _writes(
 
 
 def _effects(old: WorkflowFacts, new: WorkflowFacts, before: StepView, after: StepView) -> tuple[str, str]:
-    return effects_of(before, old.index), effects_of(after, new.index)
+    return _effect(old, before), _effect(new, after)
+
+
+def _effect(facts: WorkflowFacts, step: StepView) -> str:
+    """What a step does by itself; of kinds that only call others `effects_of` says what these may do."""
+    found = effects_of(step, facts.index)
+    return found if found == "read" or facts.acts(step) else "nothing"
 
 
 def _relabelled(step: StepView) -> bool:
