@@ -41,8 +41,13 @@ class _Gate:
     person: bool
 
 
-def compare_values(findings: Findings, values: Values, reaches: tuple[Reach, Reach]) -> None:
-    """Tell of writes, approvals and questions whose values may be others than they were."""
+def compare_values(
+    findings: Findings, values: Values, reaches: tuple[Reach, Reach], unseen: frozenset[str] = frozenset()
+) -> None:
+    """Tell of writes, approvals and questions whose values may be others than they were.
+
+    Before writes that are `unseen`, it does not count what a person is shown.
+    """
     if values.are_same:
         return
     gates = list(_gates(values))
@@ -56,9 +61,10 @@ def compare_values(findings: Findings, values: Values, reaches: tuple[Reach, Rea
         for origins in (values.old, values.new)
     )
     told = {after.id for before, after in writes if _write(findings, values, reaches, (before, after), gates, persons)}
+    shown = [after for _, after in writes if after.id not in unseen]
     for gate in gates:
         if gate.person:
-            _question(findings, values, gate, [after for _, after in writes], persons[1])
+            _question(findings, values, gate, shown, persons[1])
     for before, after in values.pairs.matched:
         _fields(findings, values, before, after)
         if before.kind == after.kind == "Agent" and after.id not in told:
@@ -200,19 +206,30 @@ def _question(
         if was == now:
             continue
         after = [step for step in writes if _asked(values.new, gate, step, others) is not None]
-        if after and not any(_sends_as_seen(values.new, gate, step, key, others) for step in after):
+        if after and not any(_sends_as_seen(values, gate, step, key, others) for step in after):
             path = values.new.facts.graph.steps[gate.name].path
             said = f"the person is shown another {key!r} than before: {difference(was, now)}"
             findings.say("approval-weakened", said, Spot(path, path, "", gate.name), may=True)
 
 
-def _sends_as_seen(
-    origins: Origins, gate: _Gate, step: StepView, key: str, others: Mapping[int, frozenset[str]]
-) -> bool:
+def _sends_as_seen(values: Values, gate: _Gate, step: StepView, key: str, others: Mapping[int, frozenset[str]]) -> bool:
+    """Whether what a person is shown is sent itself, not only what they answer to it."""
+    origins = values.new
     asked = _asked(origins, gate, step, others)
-    if origins.provenance.effort.loose:
+    if origins.provenance.effort.loose or asked is None:
         return False
-    return asked is not None and any(each[1:] == (key, SEEN) for each in origins.sent(step, asked))
+    answer = "" if key in _passed_on(values, gate) else f"step {gate.name!r}"
+    return any(each[1:] == (key, SEEN) and each[0] != answer for each in origins.sent(step, asked))
+
+
+def _passed_on(values: Values, gate: _Gate) -> frozenset[str]:
+    """What a person is shown that is in the output of a workflow which asks them."""
+    place = values.new.provenance.graph.places[values.new.provenance.at[gate.name, False]]
+    if place.step.kind != "Workflow":
+        return frozenset()
+    passed = values.called.passed_on(place.step)
+    given = {(*place.step.path, "input", name) for name in passed}
+    return keys_of(tuple(read for read in place.reads if read.place[: len(place.step.path) + 2] in given))
 
 
 # ---- fields whose value means something, whatever was decided before ----------------------------------------------

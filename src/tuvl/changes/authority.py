@@ -56,10 +56,16 @@ class _Place:
 
 
 def compare_authority(
-    findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts], called: Called
+    findings: Findings,
+    pairs: StepPairs,
+    facts: tuple[WorkflowFacts, WorkflowFacts],
+    called: Called,
+    *,
+    unseen: frozenset[str] = frozenset(),
 ) -> Values | None:
     """Tell where a run comes to what it does outside on ways, or with values, on which it did not.
 
+    Before what is `unseen`, it does not count what a person is shown: somebody else knows whether that is sent.
     Returns where its values come from, if it does anything outside.
     """
     old, new = Reach(facts[0]), Reach(facts[1])
@@ -69,7 +75,7 @@ def compare_authority(
         return None
     old.bits = new.bits = bits
     values = Values(pairs, facts, called)
-    compare_values(findings, values, (old, new))
+    compare_values(findings, values, (old, new), unseen)
     places = list(_places(values, facts))
     gates = list(_gates(old, new)) if places else []
     told: set[tuple[object, ...]] = set()

@@ -5,16 +5,18 @@ give; all that is behind the marks of one, and of those, is what it comes to.
 """
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from hashlib import sha256
 from typing import Literal
 
 from tuvl.analysis.steps import StepView, text
 from tuvl.changes.change import Change
+from tuvl.changes.ends import Ends, How, ends_of
 from tuvl.changes.facts import Callees, WorkflowFacts
 from tuvl.changes.origins import Origins
 from tuvl.changes.producers import Part
-from tuvl.changes.provenance import Effort, Links, TangledError
+from tuvl.changes.provenance import INPUT, MADE, Effort, Links, TangledError
 from tuvl.changes.renames import pair_steps
 from tuvl.dataclass import dataclass
 
@@ -30,6 +32,8 @@ class Handed:
     workflow: str
     keys: tuple[str, ...]
     why: str = ""
+    ends: tuple[How, ...] = ()
+    """The ends of the workflow by which alone something can follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,8 @@ class Called:
     def __init__(self, old: Callees, new: Callees) -> None:
         """Pair two states; each workflow is only looked at when it is asked for."""
         self.callees = (old, new)
-        self.consequences: dict[tuple[str, tuple[str, ...]], Consequences] = {}
-        """Workflow and keys → what follows if these are given otherwise, as far as it was asked."""
+        self.consequences: dict[object, Consequences] = {}
+        """Workflow, keys and ends → what follows if the keys are given otherwise, as far as it was asked."""
         self._numbers: dict[str, int] = {}
         self._names: list[str] = []
         self._origins: dict[str, tuple[Origins | None, Origins | None]] = {}
@@ -62,6 +66,16 @@ class Called:
     def alone(self) -> "Called":
         """The workflows of the new state, each as its own pair."""
         return Called(self.callees[1], self.callees[1])
+
+    @cached_property
+    def _ends(self) -> tuple[Mapping[str, Ends], Mapping[str, Ends]]:
+        old, new = self.callees
+        return ends_of(old), ends_of(new)
+
+    def ends(self, old: str, new: str) -> Ends:
+        """The ends of a workflow by which alone something can follow in what runs it, in both states."""
+        was, now = self._ends[0].get(old, {}), self._ends[1].get(new, {})
+        return {how: what for how, what in now.items() if how in was}
 
     def are_same(self, name: str) -> bool:
         """Whether nothing that bears on values is written otherwise, in a workflow or those that it runs."""
@@ -77,6 +91,29 @@ class Called:
                 old is not None and new is not None and old.words() == new.words()
             )
         return self._same[name]
+
+    def passed_on(self, step: StepView) -> frozenset[str]:
+        """Keys of what the workflow that a step runs is given, whose values it may give back; an answer is no such."""
+        origins = self._pair(text(step.data.get("workflow")) or "")[1]
+        if origins is None:
+            return frozenset()
+        try:
+            links = origins.gives()
+        except TangledError:
+            self._efforts[origins.facts.view.name].loose = True
+            return frozenset()
+        answers = {f"step {each.id!r}" for each in origins.facts.view.steps if each.kind == "HumanInTheLoop"}
+        readers = {"output", *(each.id for each in origins.facts.view.steps if each.kind == "Response")}
+        waiting, found = list(readers), set[str]()
+        while waiting:
+            reader = waiting.pop()
+            for who, key, made in links:
+                if who == reader and made == INPUT:
+                    found.add(key)
+                elif who == reader and key != MADE and made.startswith("step ") and made not in readers | answers:
+                    readers.add(made)
+                    waiting.append(made)
+        return frozenset(found)
 
     def inside_old(self, step: StepView, part: Part) -> str:
         """What the workflow that a step runs did, or gave back."""

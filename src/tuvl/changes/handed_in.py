@@ -16,10 +16,11 @@ from tuvl.changes.authority import compare_authority
 from tuvl.changes.called import Called, Consequences, Handed
 from tuvl.changes.change import CODES, GRAVE, Change
 from tuvl.changes.deeds import deeds_of
+from tuvl.changes.ends import end_of, following, with_ends
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.origins import Origins
-from tuvl.changes.provenance import MADE, Links, keys_of
+from tuvl.changes.provenance import Links, keys_of
 from tuvl.changes.renames import pair_steps
 from tuvl.changes.revalued import Values, difference
 from tuvl.changes.site import Doc, Side
@@ -43,7 +44,8 @@ def compare_handed(findings: Findings, values: Values) -> None:
         # Of values that are written as they were it is known already whether they are sent as they were seen.
         rewritten = tuple(sorted(_written_otherwise(*(mapping(each.get("input")) for each in (before, step)))))
         if rewritten and not told and _writes_after(values, step):
-            _tell_shown(findings, spot, Handed(handed.step, handed.workflow, rewritten), values.called)
+            shown = Handed(handed.step, handed.workflow, rewritten, ends=handed.ends)
+            _tell_shown(findings, spot, shown, values.called)
 
 
 def compare_scheduled(findings: Findings, called: Called) -> None:
@@ -80,7 +82,7 @@ def _tell_shown(findings: Findings, spot: Spot, first: Handed, called: Called) -
 
 def _followed(side: Side, first: Handed, called: Called) -> Iterator[tuple[tuple[Handed, ...], Consequences]]:
     """Yield the ways over calls on which values are handed on, the shortest first, and what follows at their ends."""
-    seen: dict[str, list[frozenset[str]]] = {first.workflow: [frozenset(first.keys)]}
+    seen: dict[object, list[frozenset[str]]] = {(first.workflow, first.ends): [frozenset(first.keys)]}
     waiting: deque[tuple[Handed, ...]] = deque([(first,)])
     while waiting:
         way = waiting.popleft()
@@ -89,13 +91,13 @@ def _followed(side: Side, first: Handed, called: Called) -> Iterator[tuple[tuple
             continue
         yield way, found
         for handed in found.handed:
-            known = seen.setdefault(handed.workflow, [])
+            known = seen.setdefault((handed.workflow, handed.ends), [])
             keys = frozenset(handed.keys)
             if len(known) >= _MOST:
                 keys = keys.union(*known)
             if not any(keys <= each for each in known):
                 known.append(keys)
-                onward = Handed(handed.step, handed.workflow, tuple(sorted(keys)), handed.why)
+                onward = Handed(handed.step, handed.workflow, tuple(sorted(keys)), handed.why, handed.ends)
                 waiting.append((*way, onward))
 
 
@@ -134,7 +136,8 @@ def _calls(way: tuple[Handed, ...], inner: str) -> str:
 def _writes_after(values: Values, step: StepView) -> bool:
     """Whether what a person decides in the workflow that a step runs may be written after it, in both states."""
     old, new = values.old, values.new
-    places = [place for called in (False, True) if (place := new.provenance.at.get((step.id, called))) is not None]
+    running = {step.id, *(each.id for each in new.facts.view.steps if each.kind == "ForEach" and _is_body(each, step))}
+    places = [place for name in running if (place := new.place_of(name)) is not None]
     for before, after in values.pairs.matched:
         target = new.place_of(after.id)
         if target is None or not deeds_of(old.facts, before) or not deeds_of(new.facts, after):
@@ -144,23 +147,29 @@ def _writes_after(values: Values, step: StepView) -> bool:
     return False
 
 
+def _is_body(each: StepView, step: StepView) -> bool:
+    return each.data.get("step") == step.id
+
+
 # ---- what follows inside of one workflow ---------------------------------------------------------------------------
 
 
 def _consequences(side: Side, handed: Handed, called: Called) -> Consequences | None:
     """What a workflow may do by other values of its keys; `None` where there is no such workflow."""
-    known = (handed.workflow, handed.keys)
+    known = (handed.workflow, handed.keys, handed.ends)
     document = side.index.find("Workflow", handed.workflow) if handed.workflow else None
     if document is None:
         return None
     alone = called.alone
     if known not in alone.consequences:
         doc = Doc(side, document, mapping(document.data))
-        old, new = (Doc(side, document, _with_first(doc, handed.keys, value)) for value in ("was", "is"))
+        ends = {how: end_of(handed.workflow, how) for how in handed.ends}
+        given = (_with_first(doc, handed.keys, value) for value in ("was", "is"))
+        old, new = (Doc(side, document, with_ends(data, side.index, ends)) for data in given)
         pairs = pair_steps(WorkflowView(old.data), WorkflowView(new.data))
         facts = tuple(WorkflowFacts(view, side.index, alone.callees[1]) for view in (pairs.old, pairs.new))
         findings = Findings(old, new, workflow=doc.name)
-        values = compare_authority(findings, pairs, (facts[0], facts[1]), alone)
+        values = compare_authority(findings, pairs, (facts[0], facts[1]), alone, unseen=frozenset(ends.values()))
         asked = values or Values(pairs, (facts[0], facts[1]), alone)
         grave = tuple(change for change in findings.changes if CODES[change.code].cls in GRAVE)
         alone.consequences[known] = Consequences(grave, tuple(_shown(asked)), tuple(_handed(asked)))
@@ -192,13 +201,15 @@ def _handed(values: Values) -> Iterator[Handed]:
     """Yield the steps that give the workflow they run other values."""
     if values.are_same:
         return
+    follows = [following(origins.facts) for origins in (values.old, values.new)]
     for before, after in values.pairs.matched:
         name = text(after.data.get("workflow"))
         if after.kind == before.kind == "Workflow" and name and name == before.data.get("workflow"):
             found = dict(_given_otherwise(values, before, after))
             if found:
                 why = next((each for each in found.values() if each), "")
-                yield Handed(after.id, name, tuple(sorted(found)), why)
+                ends = tuple(how for how in follows[1].get(after.id, {}) if how in follows[0].get(before.id, {}))
+                yield Handed(after.id, name, tuple(sorted(found)), why, ends)
 
 
 def _given_otherwise(values: Values, before: StepView, after: StepView) -> Iterator[tuple[str, str]]:
@@ -229,14 +240,4 @@ def _origins(origins: Origins, *, step: StepView, name: str) -> Links:
             above = (*at.step.path, "input", name)
             keys = keys_of(tuple(read for read in at.reads if read.place[: len(above)] == above))
             found |= origins.provenance.links(step.id, place, keys)
-    return frozenset(_of_items(origins, link) for link in found)
-
-
-def _of_items(origins: Origins, link: tuple[str, str, str]) -> tuple[str, str, str]:
-    """A link, of which an item of a list is what `items` says, whatever is done with it."""
-    if link[1] == MADE:
-        for step in origins.facts.view.steps:
-            item = text(step.data.get("as")) or "item"
-            if step.kind == "ForEach" and link[0] in (f"step {step.id!r} makes {key!r}" for key in (item, "args")):
-                return (link[0], MADE, canonical(step.data.get("items")))
-    return link
+    return found

@@ -90,22 +90,21 @@ class Producers:
                 return canonical([*(step.get(*path) for path in _SENT["Workflow"]), self.inside(step, "gives")])
             case "Agent":
                 return canonical(self._answered(step, key))
+            case "ForEach" if key in items_of(step):
+                return canonical(step.data.get("items"))
             case "ForEach":
                 body = self.facts.view.by_id.get(text(step.data.get("step")) or "")
-                inner = self._each(step, body, key) if body is not None and body.kind != "ForEach" else {}
+                inner = self._each(body, key) if body is not None and body.kind != "ForEach" else {}
                 return canonical([self.sent(step), inner])
             case _:
                 response = mapping(step.data.get("response"))
                 parts = [step.get(*path) for path in _BESIDE.get(step.kind or "", ())]
                 return canonical([self.sent(step), _taken(response, key), parts])
 
-    def _each(self, step: StepView, body: StepView, key: str) -> dict[str, str]:
-        """How the body of a list makes a key; of what the list collects all that the body writes, by its names."""
-        names = {key}
-        if key not in (text(step.data.get("as")) or "item", "args"):
-            writes = exit_writes(body, self.facts.view, self.facts.index).on(DEFAULT)
-            names |= writes.sure | writes.maybe
-        return {name: self.made(body, name) for name in sorted(names)}
+    def _each(self, body: StepView, key: str) -> dict[str, Any]:
+        """How the body of a list makes a key, and all that it writes, by the names under which the list collects it."""
+        writes = exit_writes(body, self.facts.view, self.facts.index).on(DEFAULT)
+        return {name: self.made(body, name) for name in sorted({key, *writes.sure, *writes.maybe})}
 
     def _answered(self, step: StepView, key: str) -> list[Any]:
         """Which part of a model's answer it is, or which tools may write it; what it is told counts as that."""
@@ -147,6 +146,11 @@ class Producers:
                 names = None if code is None or code.reads_any else "".join((*own, *others.values()))
                 self._codes[runner] = (canonical(said), names)  # type: ignore[arg-type]
         return self._codes[runner]
+
+
+def items_of(step: StepView) -> tuple[str, ...]:
+    """The keys that are an item of a list while its body runs."""
+    return (text(step.data.get("as")) or "item", "args")
 
 
 def called_by(step: StepView, facts: WorkflowFacts) -> Iterator[StepView]:

@@ -16,7 +16,8 @@ from tuvl.analysis.signals import BUILT_IN_NODES
 from tuvl.analysis.spread import spread
 from tuvl.analysis.steps import StepView, text
 from tuvl.changes.facts import WorkflowFacts
-from tuvl.changes.producers import Part, Producers, called_by
+from tuvl.changes.producers import Part, Producers, called_by, items_of
+from tuvl.changes.shown_to_person import is_shown
 from tuvl.dataclass import dataclass
 from tuvl.values import canonical
 
@@ -305,8 +306,12 @@ class Provenance:
                 if called is not None:
                     yield called, keys_of(self.graph.places[called].reads)
             return
+        if step.kind == "HumanInTheLoop":
+            # An answer is not made of what is shown: where that is another, it is told of the question.
+            yield place, keys_of(tuple(read for read in self.graph.places[place].reads if not is_shown(step, read)))
+            return
         yield place, keys_of(self.graph.places[place].reads)
-        for each in called_by(step, self.facts) if step.kind == "ForEach" else ():
+        for each in called_by(step, self.facts) if step.kind == "ForEach" and key not in items_of(step) else ():
             called = self.at.get((each.id, True))
             if called is not None:
                 yield called, keys_of(self.graph.places[called].reads)

@@ -12,6 +12,7 @@ from tuvl.changes.authority import compare_authority
 from tuvl.changes.called import Called
 from tuvl.changes.differences import members
 from tuvl.changes.effects import compare_effects, compare_headers, compare_hosts, new_host
+from tuvl.changes.ends import with_ends
 from tuvl.changes.facts import Callees, WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
 from tuvl.changes.fired import compare_fired
@@ -20,6 +21,7 @@ from tuvl.changes.handed_in import compare_handed, compare_scheduled
 from tuvl.changes.outputs import compare_output, compare_response, compare_trigger
 from tuvl.changes.renames import StepPairs, pair_steps
 from tuvl.changes.routes import compare_exits, compare_outcomes, compare_routes
+from tuvl.changes.shown import canonical_differs
 from tuvl.changes.shown_keys import compare_shown_keys
 from tuvl.changes.shown_to_person import compare_shown
 from tuvl.changes.site import Doc, doc_of
@@ -51,13 +53,27 @@ def compare_workflows(old: Doc, new: Doc, called: Called | None = None) -> Findi
     compare_trigger(findings, old.spec, new.spec)
     _data_models(findings)
     _steps(findings, pairs, facts)
-    values = compare_authority(findings, pairs, facts, called)
+    values = compare_authority(findings, *_within_callers(findings, pairs, facts, called), called)
     if values is not None:
         compare_handed(findings, values)
     compare_scheduled(findings, called)
     compare_output(findings, *facts)
     compare_hosts(findings, *facts)
     return findings
+
+
+def _within_callers(
+    findings: Findings, pairs: StepPairs, facts: tuple[WorkflowFacts, WorkflowFacts], called: Called
+) -> tuple[StepPairs, tuple[WorkflowFacts, WorkflowFacts]]:
+    """Both states with the ends by which those that run the workflow go on to a write, where it differs at all."""
+    names = (findings.old.name, findings.new.name)
+    differs = canonical_differs(findings.old.data, findings.new.data) or not called.are_same(names[1])
+    ends = called.ends(*names) if differs else {}
+    if not ends:
+        return pairs, facts
+    pairs = pair_steps(*(WorkflowView(with_ends(each.view.data, each.index, ends)) for each in facts))
+    old, new = facts
+    return pairs, (WorkflowFacts(pairs.old, old.index, old.callees), WorkflowFacts(pairs.new, new.index, new.callees))
 
 
 def _data_models(findings: Findings) -> None:
