@@ -72,6 +72,8 @@ def _routed(entry: object, graph: RouteGraph, targets: Mapping[How, str]) -> obj
 def following(facts: WorkflowFacts) -> Mapping[str, Ends]:
     """Steps that routes, or lists, have run a workflow, and what can follow one end of that and not the other."""
     found: dict[str, dict[How, str]] = {}
+    if not facts.runs:
+        return found
     reach = _reach(facts)
     for name in facts.graph.spine:
         step = facts.graph.steps[name]
