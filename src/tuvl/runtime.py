@@ -12,6 +12,7 @@ from tuvl.agent.paced import paced
 from tuvl.agent.recorded import restored
 from tuvl.clock import Clock, SystemClock
 from tuvl.control import RunControl
+from tuvl.data.patience import answering
 from tuvl.data.run_records import RunRecords, StoreAccess
 from tuvl.data.run_rows import RunRow
 from tuvl.data.sessions import DataAccess, RunData
@@ -173,7 +174,8 @@ class Engine:
         elapsed_s = 0.0 if journal is None or rehearses else journal.elapsed_s
         try:
             shown = nullcontext() if rehearses else self._registered(plan, run_id, ports.control, principal)
-            with noting() as left, shown:
+            # What has begun waits for its store as long as that takes, also where a request has begun it.
+            with noting() as left, shown, answering(False):
                 async with self._place(plan, ports.control, timeout_s, durable=journal is not None) as waited_s:
                     elapsed_s += waited_s
                     result = await run_plan(

@@ -2,11 +2,14 @@
 
 import re
 import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from tuvl.data.fault_types import BROKEN, BUSY, UNREACHABLE
+from tuvl.data.patience import in_time
 from tuvl.errors import StepError
 from tuvl.values import JsonObject
 
@@ -41,6 +44,16 @@ _WORDS = {
     "check": "the value is none of those allowed",
     "foreign_key": "a record refers to one that is not there, or another record still refers to this one",
 }
+
+
+@asynccontextmanager
+async def answered_in_time(what: str) -> AsyncIterator[None]:
+    """Talk to a database; raises the step error for whatever it raises, and where a request waits for it too long."""
+    try:
+        async with in_time():
+            yield
+    except (SQLAlchemyError, OSError) as error:
+        raise step_error(error, what=what) from error
 
 
 def step_error(error: Exception, *, what: str) -> StepError:

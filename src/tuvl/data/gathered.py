@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import Context
 
 Values = Mapping[str, object]
 
@@ -23,7 +24,8 @@ class Gathered:
         written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((values, written))
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._write_all())
+            # It writes for many, and waits no shorter than any of them.
+            self._task = asyncio.create_task(self._write_all(), context=Context())
         await written
 
     async def aclose(self) -> None:

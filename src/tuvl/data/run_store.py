@@ -22,7 +22,6 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tuvl.data.access_store import AccessStore
@@ -33,7 +32,7 @@ from tuvl.data.control_tables import interventions, prepare_control
 from tuvl.data.engines import WRITES, open_engine
 from tuvl.data.event_store import EventStore
 from tuvl.data.event_tables import prepare_events
-from tuvl.data.faults import step_error
+from tuvl.data.faults import answered_in_time
 from tuvl.data.lost_runs import LostRunStore
 from tuvl.data.reaching import Reached
 from tuvl.data.retention import RetentionStore
@@ -112,13 +111,15 @@ class RunStore:
 
     async def begin(self, run: RunRow) -> None:
         """Keep that a run began."""
-        await self._prepare()
-        await self._marks.begin(run, RUNNING)
+        async with answered_in_time(_WHAT):
+            await self._prepare()
+            await self._marks.begin(run, RUNNING)
 
     async def queued(self, run: RunRow) -> None:
         """Keep that a run is to begin as soon as a process takes it; one that is known stays as it is."""
-        await self._prepare()
-        await self._marks.queue(run, QUEUED)
+        async with answered_in_time(_WHAT):
+            await self._prepare()
+            await self._marks.queue(run, QUEUED)
 
     async def suspended_since(self, run_id: str) -> datetime | None:
         """Return since when a run waits for somebody; `None` for one that does not."""
@@ -136,7 +137,8 @@ class RunStore:
     async def finish(self, run_id: str, *, status: str, signal: str | None, at: datetime, result: JsonValue) -> None:
         """Keep how a run ended."""
         kept = kept_result(run_id, result, self._keys)
-        await self._marks.finish(run_id, status=status, signal=signal, at=at, result=kept)
+        async with answered_in_time(_WHAT):
+            await self._marks.finish(run_id, status=status, signal=signal, at=at, result=kept)
 
     async def model_call(self, run_id: str, row: ModelCallRow) -> int:
         """Keep a model call; returns its number."""
@@ -227,18 +229,15 @@ class RunStore:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncConnection]:
-        try:
-            async with self._turn, self._writing.begin() as connection:
-                yield connection
-        except (SQLAlchemyError, OSError) as error:
-            raise step_error(error, what=_WHAT) from error
+        async with answered_in_time(_WHAT), self._turn, self._writing.begin() as connection:
+            yield connection
 
     async def _add(self, table: Table, values: Sequence[Mapping[str, object]]) -> None:
         async with self._transaction() as connection:
             await connection.execute(insert(table), list(values))
 
     async def _prepare(self) -> None:
-        async with self._lock:
+        async with answered_in_time(_WHAT), self._lock:
             if self._ready:
                 return
             async with self._transaction() as connection:
@@ -376,11 +375,8 @@ class RunStore:
 
     async def _rows(self, query: Executable) -> Sequence[Row[tuple[object, ...]]]:
         await self._prepare()
-        try:
-            async with self._engine.connect() as connection:
-                return (await connection.execute(query)).all()
-        except (SQLAlchemyError, OSError) as error:
-            raise step_error(error, what=_WHAT) from error
+        async with answered_in_time(_WHAT), self._engine.connect() as connection:
+            return (await connection.execute(query)).all()
 
 
 _SUMMED = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens", "cost_usd")

@@ -83,7 +83,8 @@ class Door:
     ) -> Answer:
         begun, code = self._services.clock.monotonic(), grpc.StatusCode.OK
         try:
-            return await act(await self._enter(scope, context))
+            with self._services.answering():
+                return await act(await self._enter(scope, context))
         except asyncio.CancelledError:
             code = grpc.StatusCode.CANCELLED  # the client has left, or its deadline has passed
             raise

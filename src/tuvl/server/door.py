@@ -20,6 +20,7 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through; raises `Problem`."""
-        if scope["type"] == "http" and scope["path"] not in OPEN and is_of_api(scope["path"]):
-            scope[CALLER] = await authenticated(self._services, Request(scope))
-        await self._app(scope, receive, send)
+        with self._services.answering():
+            if scope["type"] == "http" and scope["path"] not in OPEN and is_of_api(scope["path"]):
+                scope[CALLER] = await authenticated(self._services, Request(scope))
+            await self._app(scope, receive, send)

@@ -1,8 +1,10 @@
 """Reading runs: those on record, and those of this process that are not there yet."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeAlias
 
+from tuvl.data.patience import in_time
 from tuvl.data.run_records import StoreAccess
 from tuvl.data.run_rows import Rows, RunFilter, TraceFilter
 from tuvl.principal import Principal
@@ -39,7 +41,9 @@ class Reading:
             raise unknown_run(run_id)
         live = self._live.find(run_id, reader)
         if live is not None and live.log.ended:
-            await live.done.wait()  # its last event is out, and its record nearly so
+            with suppress(TimeoutError):
+                async with in_time():
+                    await live.done.wait()  # its last event is out, and its record nearly so
         found = await self._access.store.show(run_id, reader) if self._access.is_there else None
         if found is None and live is not None:
             return _unrecorded(live)

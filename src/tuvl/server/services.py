@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from tuvl.clock import Clock, SystemClock
+from tuvl.data.patience import answering
 from tuvl.dataclass import dataclass
 from tuvl.errors import ConfigError, StepError
 from tuvl.events.sink import Sink
+from tuvl.hosting.opening import is_shared
 from tuvl.hosting.retention import Retention
 from tuvl.hosting.upkeep import Upkeep
 from tuvl.http.client import HttpClient
@@ -72,6 +75,13 @@ class Services:
     def ready(self) -> bool:
         """Whether the server takes new runs."""
         return not self.starts.draining
+
+    def answering(self) -> AbstractContextManager[None]:
+        """Answer a request in the block: it does not wait for good for a store that does not answer.
+
+        A file answers within a time of its own, or says that it does not.
+        """
+        return answering(is_shared(self.settings))
 
     async def check_ready(self) -> None:
         """Raise `Problem` unless new runs may be sent here: not while the server closes down or its store is away."""
