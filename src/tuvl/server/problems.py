@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from tuvl.errors import ConfigError, InputError, StepError, TuvlError
@@ -95,6 +95,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(TuvlError, _on_tuvl)
+    app.add_exception_handler(ClientDisconnect, _on_left)
     app.add_exception_handler(Exception, _on_fault)
 
 
@@ -135,6 +136,11 @@ _MOST = 20
 async def _on_tuvl(request: Request, error: Exception) -> Response:
     assert isinstance(error, TuvlError)
     return problem_of(error).response()
+
+
+async def _on_left(request: Request, error: Exception) -> Response:
+    """Answer a client that has left before its body was there: nobody reads it, and nobody is at fault."""
+    return problem_response(400, *_OWN_WORDS[400])
 
 
 async def _on_fault(request: Request, error: Exception) -> Response:
