@@ -8,7 +8,7 @@ from tuvl.errors import UsageError
 from tuvl.hosting.requests import AnswerRefused
 from tuvl.principal import Principal
 from tuvl.steps.human import refuse_answer, refuse_person
-from tuvl.values import JsonObject, JsonValue, NotJsonError, dump_json, to_json
+from tuvl.values import JsonObject, JsonValue, NotJsonError, dump_json, shorten, to_json
 
 if TYPE_CHECKING:
     from tuvl.durable.wait_rows import WaitRow
@@ -71,23 +71,30 @@ def refuse_too_large(value: JsonObject, context: Mapping[str, JsonValue], most: 
 
 
 def _to_approval(value: JsonObject) -> JsonObject:
+    _refuse_unknown(value, ("approved", "note"))
     approved, note = value.get("approved"), value.get("note")
-    if not isinstance(approved, bool) or not (note is None or isinstance(note, str)) or value.keys() - _APPROVAL:
+    if not isinstance(approved, bool) or not (note is None or isinstance(note, str)):
         raise AnswerRefused("an approval is answered with `approved`, true or false, and perhaps a `note`", "invalid")
     return {"approved": approved, "note": note}
 
 
-_APPROVAL = {"approved", "note"}
-
-
 def _to_unknown_outcome(value: JsonObject) -> JsonObject:
+    _refuse_unknown(value, ("outcome", "answer"))
     outcome, given = value.get("outcome"), value.get("answer") or {}
-    if outcome not in OUTCOMES or value.keys() - {"outcome", "answer"}:
+    if outcome not in OUTCOMES:
         raise AnswerRefused(f"say what became of the step: `outcome` is one of {', '.join(OUTCOMES)}", "invalid")
     if not isinstance(given, dict) or (given and outcome != "done"):
         raise AnswerRefused("`answer` says what a step would have set, and goes with the outcome `done`", "invalid")
     refuse_reserved(given)
     return {"outcome": outcome, "answer": given}
+
+
+def _refuse_unknown(value: JsonObject, known: Sequence[str]) -> None:
+    """Raise `AnswerRefused` for a key that such an answer does not have, and that somebody may have misspelt."""
+    unknown = next((name for name in value if name not in known), None)
+    if unknown is not None:
+        said = f"the answer has {shorten(unknown)!r}, which is not asked; asked are {', '.join(known)}"
+        raise AnswerRefused(said, "invalid")
 
 
 def refuse_reserved(value: JsonObject) -> None:
