@@ -96,6 +96,11 @@ class RunControl:
         """Whether the run is parked, or will be at its next checkpoint."""
         return not self._running.is_set()
 
+    @property
+    def pause_left_s(self) -> float:
+        """Seconds for which a pause may hold the run up that begins now, or that held it up in other processes."""
+        return max(0.0, self._pause_max_s - self._held_s)
+
     def pause(self) -> None:
         """Park the run at its next checkpoint; one that stays paused too long is aborted."""
         if not self.aborted:

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from tuvl.cli.approving import approvals_for
 from tuvl.cli.asked import say_next
-from tuvl.cli.controlling import ToldInterventions
+from tuvl.cli.controlling import foreground_sinks
 from tuvl.cli.inputs import apply_settings, read_input, read_principal
 from tuvl.cli.live import JsonLines, PlainLines, Silence, View, view_for
 from tuvl.cli.observing import observing, wants_structured_logs
@@ -73,8 +73,7 @@ def _execute(options: RunOptions, project: ProjectIndex, document: Document) -> 
     gc.enable()
     with observing(settings, environment(), view, pretty=options.events == "pretty") as observed:
         observed.export(engine.counters)
-        sinks = [*observed.sinks(), *([] if options.events == "none" else [view])]
-        sinks.append(ToldInterventions(view, settings.agent_pause_max_s))
+        sinks = foreground_sinks(observed, view, control, events=options.events)
         running = _Running(control=control, sinks=sinks, principal=principal, approvals=approvals, options=options)
         if shared:
             asked = _Asked(plan=plan, data=data, project=project, settings=settings)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import uuid4
 
+from tuvl.cli.controlling import foreground_sinks
 from tuvl.cli.durable import not_begun
 from tuvl.cli.execution import hand_over, let_be_controlled, view_for_mode
 from tuvl.cli.hosted import hand_over_document, has_host, hosted, performed_here
@@ -56,7 +57,7 @@ def fork_run(
         control = RunControl(pause_max_s=settings.agent_pause_max_s)
         interrupts = Interrupts(control, view)
         with observing(settings, environment(), view, pretty=events == "pretty") as observed:
-            sinks: list[Sink] = [*observed.sinks(), *([] if events == "none" else [view])]
+            sinks = foreground_sinks(observed, view, control, events=events)
             if in_file:
                 forking = _in_file(runs, root, payload, settings, control, sinks, view)
                 result = run_to_end(forking, interrupts=interrupts, view=view)

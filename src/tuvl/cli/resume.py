@@ -9,6 +9,7 @@ from uuid import uuid4
 from tuvl.analysis.steps import mapping
 from tuvl.analysis.surroundings import hidden
 from tuvl.cli.answering import Decision, Said, read_said, value_for
+from tuvl.cli.controlling import foreground_sinks
 from tuvl.cli.execution import hand_over, let_be_controlled, view_for_mode
 from tuvl.cli.hosted import hand_over_document, has_host
 from tuvl.cli.inputs import read_principal
@@ -81,11 +82,11 @@ def resume_run(options: ResumeOptions) -> int:
         control = RunControl(pause_max_s=settings.agent_pause_max_s)
         interrupts = Interrupts(control, view)
         with observing(settings, environment(), view, pretty=options.events == "pretty") as observed:
-            sinks: list[Sink] = [*observed.sinks(), *([] if options.events == "none" else [view])]
+            sinks = foreground_sinks(observed, view, control, events=options.events)
             going_on = _go_on(runs, root, options, answers, settings, control, sinks, view, renewed)
             ended = run_to_end(going_on, interrupts=interrupts, view=view)
-            if ended.unused:
-                view.warn("the answer was not used: what the run waits for is not what it was given to")
+            if ended.unused is not None:
+                view.warn(f"the answer was not used: {ended.unused}")
             if ended.result is not None:
                 return hand_over(ended.result, view, output=options.output, interrupted=interrupts.by_ctrl_c)
             return _told_again(ended.document, options, view)
@@ -105,7 +106,7 @@ def _resume_hosted(options: ResumeOptions, root: Path, settings: Settings) -> in
         control = RunControl(pause_max_s=settings.agent_pause_max_s)
         interrupts = Interrupts(control, view)
         with observing(settings, environment(), view, pretty=options.events == "pretty") as observed:
-            sinks: list[Sink] = [*observed.sinks(), *([] if options.events == "none" else [view])]
+            sinks = foreground_sinks(observed, view, control, events=options.events)
             going_on = go_on_hosted(ProjectIndex(root), settings, asked, control=control, sinks=sinks, view=view)
             document = run_to_end(going_on, interrupts=interrupts, view=view)
             return hand_over_document(document, view, output=options.output, interrupted=interrupts.by_ctrl_c)

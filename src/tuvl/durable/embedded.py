@@ -34,8 +34,8 @@ class Ended:
 
     document: JsonObject
     result: RunResult | None = None
-    unused: bool = False
-    """Whether an answer was given that the run did not ask for: what it had asked is another thing now."""
+    unused: str | None = None
+    """Why an answer that was given was not used, where one was not."""
 
 
 class EmbeddedRuns:
@@ -132,7 +132,7 @@ class _Performance:
         self._result: RunResult | None = None
         self._document: JsonObject | None = None
         self._error: Exception | None = None
-        self._unused: tuple[Answer, ...] = ()
+        self._unused: str | None = None
         self.begun = False
         """Whether the run is on record, and was come to."""
 
@@ -156,7 +156,7 @@ class _Performance:
         except Exception as error:  # noqa: BLE001 - handed to whoever started the run; as its end it would be recorded
             self._error = error
             raise LeftOpen from None
-        self._unused = journal.unused
+        self._unused = journal.why_unused
         error_type = None if self._result.error is None else self._result.error.type
         if self._result.status == "suspended" or error_type == "record_failed":
             raise LeftOpen
@@ -177,7 +177,7 @@ class _Performance:
         if self._document is None:
             assert self._result is not None
             self._document = self._result.to_json()
-        return Ended(document=self._document, result=self._result, unused=bool(self._unused))
+        return Ended(document=self._document, result=self._result, unused=self._unused)
 
 
 def _inspected(path: Path, run_id: str) -> JsonObject | None:

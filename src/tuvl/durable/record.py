@@ -59,6 +59,8 @@ class _State:
     earlier: bool
     """Whether another process has performed the run before, or an earlier try of this one."""
     written: set[str] = field(default_factory=set)
+    late: bool = False
+    """Whether an answer came when the time for it was over."""
     states: dict[str, JsonValue] = field(default_factory=dict)
     """What outside of the record has moved on since the last row."""
 
@@ -151,6 +153,14 @@ class DurableJournal:
     def unused(self) -> tuple[Answer, ...]:
         """The answers that nothing has asked for."""
         return tuple(answer for answer in self._state.answers.values() if answer.wait not in self._state.written)
+
+    @property
+    def why_unused(self) -> str | None:
+        """Why an answer that was given was not asked for; `None` where all were."""
+        if not self.unused:
+            return None
+        other = "what the run waits for is not what it was given to"
+        return "the time for an answer is over" if self._state.late else other
 
     @property
     def place(self) -> str:
@@ -262,6 +272,7 @@ class DurableJournal:
         if answer is None or answer.digest != wait.digest:
             raise Suspended(wait)
         if wait.deadline is not None and answer.at.timestamp() >= wait.deadline:
+            self._state.late = True
             raise Suspended(wait)
         return answer
 
