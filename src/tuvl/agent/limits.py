@@ -104,6 +104,11 @@ class Bounds:
         self._failed_turns = 0
         self._repeats: Counter[int] = Counter()
 
+    @property
+    def calls(self) -> int:
+        """Tool calls that the agent has made."""
+        return self._calls
+
     def require_price(self, model: ChatModel) -> None:
         """Refuse a cost bound that could never trip, before the first call."""
         capped = any(budget.max_cost_usd is not None for budget in self.budgets)

@@ -77,7 +77,8 @@ class AgentStepRunner:
             raise
         self.ledger.closed(ended)
         error_type = None if ended.reason is None else ended.reason.type
-        self.emit(AgentEnded(iteration=self.iterations, signal=ended.signal, error_type=error_type))
+        calls = self.bounds.calls
+        self.emit(AgentEnded(iteration=self.iterations, signal=ended.signal, error_type=error_type, tool_calls=calls))
         return ended
 
     async def _turns(self, system: str, user: str) -> Exit:

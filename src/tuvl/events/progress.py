@@ -80,6 +80,10 @@ class StepProgress:
         self.turn = turn
         self._started += 1
 
+    def closed(self, calls: int) -> None:
+        """Note how many calls there were in all: those of the last turn do not all begin in this process, or at all."""
+        self._before, self._asked, self._started = calls, 0, 0
+
 
 @dataclass(slots=True)
 class Progress:
@@ -141,6 +145,8 @@ class Progress:
                 if self._counts(step):
                     self._used[step] = body
             case AgentEnded():
+                if (begun := self._begun(step)).id == step and body.tool_calls is not None:
+                    begun.closed(body.tool_calls)
                 self._settle(step)
             case ApprovalRequested() | ModelCallDelayed() | TextDelta() | ToolCallDelta() | StreamReset():
                 self.doing = _doing(body)

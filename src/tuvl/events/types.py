@@ -200,6 +200,8 @@ class AgentEnded:
     signal: str
     error_type: str | None = None
     """Why, when it ended abnormally: the type that `_last_error_type` shows."""
+    tool_calls: int | None = None
+    """How many it has made in all, as its run counts them: those that were on record, and those that were cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
