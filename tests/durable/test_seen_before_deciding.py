@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.durable.test_durable_approvals import approving
 from tests.durable.test_crash_matrix import run_of
+from tests.durable.test_durable_approvals import approving
 from tests.durable.test_going_on import answer, asking, lost, start
 from tests.durable.test_record import Rows, value
 from tuvl.durable.record import DurableJournal
