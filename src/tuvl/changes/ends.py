@@ -20,7 +20,7 @@ How: TypeAlias = Literal["end", "failure"]
 Ends: TypeAlias = Mapping[How, str]
 """How a workflow ends → what can follow by that alone: the id of a step that stands for it."""
 
-_SIGNALS: Mapping[How, str] = {"end": DEFAULT, "failure": ERROR}
+SIGNALS: Mapping[How, str] = {"end": DEFAULT, "failure": ERROR}
 
 
 def end_of(workflow: str, how: How) -> str:
@@ -39,8 +39,8 @@ def with_ends(data: Mapping[str, Any], index: ProjectIndex, ends: Ends) -> Mappi
         return data
     graph = route_graph(WorkflowView(data), index)
     # What falls through at the last step comes to the first of these.
-    lasts = [_last(how, ends.get(how)) for how in _SIGNALS]
-    targets = {how: str(last["id"]) for how, last in zip(_SIGNALS, lasts, strict=True)}
+    lasts = [_last(how, ends.get(how)) for how in SIGNALS]
+    targets = {how: str(last["id"]) for how, last in zip(SIGNALS, lasts, strict=True)}
     steps = [_routed(entry, graph, targets) for entry in items(mapping(data.get("spec")).get("steps"))]
     return {**data, "spec": {**mapping(data.get("spec")), "steps": [*steps, *lasts]}}
 
@@ -74,30 +74,31 @@ def following(facts: WorkflowFacts) -> Mapping[str, Ends]:
     found: dict[str, dict[How, str]] = {}
     if not facts.runs:
         return found
-    reach = _reach(facts)
+    reach = reach_of(facts)
     for name in facts.graph.spine:
         step = facts.graph.steps[name]
         body = facts.view.by_id.get(text(step.data.get("step")) or "") if step.kind == "ForEach" else step
         if body is not None and body.kind == "Workflow":
-            for how, deed in _deciding(reach, name).items():
+            for how, deed in deciding(reach, name).items():
                 found.setdefault(body.id, {}).setdefault(how, deed)
     return found
 
 
-def _reach(facts: WorkflowFacts) -> Reach:
+def reach_of(facts: WorkflowFacts) -> Reach:
+    """What a workflow can still do from each of its steps, with all that it does."""
     reach = Reach(facts)
     deeds = sorted({name for each in reach.deeds.values() for name in each})
     reach.bits = {name: 1 << number for number, name in enumerate(deeds)}
     return reach
 
 
-def _deciding(reach: Reach, name: str) -> Mapping[How, str]:
+def deciding(reach: Reach, name: str) -> Mapping[How, str]:
     """By which end of a step something can follow that does not by the other, with or without persons and decisions."""
     taken = reach.facts.graph.taken(name)
     found: dict[How, str] = {}
     for without, asked in ((NOBODY, True), (reach.persons, False), (reach.deciders, True)):
         past = without | {name}
-        ahead = {how: reach.ahead(taken.get(signal), past, asked=asked) for how, signal in _SIGNALS.items()}
+        ahead = {how: reach.ahead(taken.get(signal), past, asked=asked) for how, signal in SIGNALS.items()}
         for how, other in (("end", "failure"), ("failure", "end")):
             more = ahead[how] & ~ahead[other]  # type: ignore[index]  # both are `How`
             first = next((deed for deed, bit in reach.bits.items() if bit & more), None)

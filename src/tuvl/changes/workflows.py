@@ -20,6 +20,7 @@ from tuvl.changes.guard_order import compare_guard_order
 from tuvl.changes.handed_in import compare_handed, compare_scheduled
 from tuvl.changes.outputs import compare_output, compare_response, compare_trigger
 from tuvl.changes.renames import StepPairs, pair_steps
+from tuvl.changes.replaced import compare_replaced
 from tuvl.changes.routes import compare_exits, compare_outcomes, compare_routes
 from tuvl.changes.shown import canonical_differs
 from tuvl.changes.shown_keys import compare_shown_keys
@@ -53,7 +54,9 @@ def compare_workflows(old: Doc, new: Doc, called: Called | None = None) -> Findi
     compare_trigger(findings, old.spec, new.spec)
     _data_models(findings)
     _steps(findings, pairs, facts)
-    values = compare_authority(findings, *_within_callers(findings, pairs, facts, called), called)
+    within = _within_callers(findings, pairs, facts, called)
+    values = compare_authority(findings, *within, called)
+    compare_replaced(findings, *within, called)
     if values is not None:
         compare_handed(findings, values)
     compare_scheduled(findings, called)
