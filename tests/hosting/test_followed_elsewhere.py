@@ -1,6 +1,7 @@
 """Runs that worker processes perform, followed by clients of a server that performs none of them."""
 
 import asyncio
+import json
 import os
 from types import SimpleNamespace
 
@@ -10,8 +11,10 @@ from tests.hosting.conftest import Site
 from tests.hosting.hosted_project import gated
 from tests.pages.pages_support import signed_cookie
 from tests.server.server_support import Serving, each_event, serving
+from tuvl.data.event_store import EventPiece
 from tuvl.hosting.hearing import NUMBERS
 from tuvl.principal import ANY
+from tuvl.server import durable_runs
 from tuvl.settings import load_settings
 
 
@@ -107,3 +110,21 @@ async def test_a_run_that_waits_elsewhere_ends_its_streams_and_goes_on_in_the_ne
         whole = await events_of(client, "r")
         assert told(whole) == [*told(waited[:-1]), ("suspended", None), *told(rest)]
         assert [event["seq"] for event in whole] == [1, 2, 3, *range(NUMBERS + 1, NUMBERS + 6)]
+
+
+async def test_a_run_that_has_just_stopped_elsewhere_is_followed_although_its_events_are_kept_a_moment_later(
+    shared_site, spawn, monkeypatch
+):
+    monkeypatch.setattr(durable_runs, "KEPT_BY_S", 3600)
+    spawn(shared_site, start={"workflow": "pay", "input": {"sum": 7}, "run_id": "r"})
+    async with watching_only(shared_site) as server:
+        client, store = await server.client(ANY), server.services.registry.access.store.events
+        while (await store.after({"r": 0})).get("r", [{}])[-1].get("type") != "run_finished":
+            await asyncio.sleep(0.02)
+        kept = (await store.after({"r": 0}))["r"]
+        await store.forget("r", up_to=NUMBERS)
+        async with client.stream("GET", "/api/runs/r/events") as stream:
+            whole = EventPiece(run_id="r", first_seq=1, last_seq=kept[-1]["seq"], events=json.dumps(kept))
+            await store.keep([whole])
+            followed = [event async for event in each_event(stream)]
+        assert told(followed) == [("run_started", None), ("step_started", "sure"), ("run_finished", None)]

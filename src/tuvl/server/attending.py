@@ -98,7 +98,7 @@ async def watching(services: Services, run_id: str, caller: Caller, *, last_id: 
         own = (run.principal.tenant, run.principal.id) == caller.key
         return run.log.reader(last_id=last_id, content=own or caller.has("agent:observe"))
     shown = await services.reading.run(run_id, caller.principal)
-    log = await services.durable.followed(run_id, str(shown["status"]))
+    log = await services.durable.followed(shown)
     if log is not None:
         own = (shown["tenant"], shown["principal"]) == caller.key
         return log.reader(last_id=last_id, content=own or caller.has("agent:observe"))

@@ -5,6 +5,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from datetime import datetime
 
 from tuvl.clock import Clock
 from tuvl.data.retention import ENDED
@@ -38,6 +39,9 @@ from tuvl.values import JsonObject, storable
 
 UNASKED_S = 120.0
 """Seconds after which a run that goes on elsewhere is followed no more, when nobody asks for it."""
+
+KEPT_BY_S = 10.0
+"""Seconds after which the events of a run that has stopped are kept, if ever: the list may know it sooner."""
 
 REMEMBERED = 400
 """Runs whose events can still be read."""
@@ -278,22 +282,22 @@ class DurableRuns:
 
         self._spawn(abort())
 
-    async def followed(self, run_id: str, status: str) -> EventLog | None:
-        """Return the events of a run that is on record with a status, in whatever process they happen.
+    async def followed(self, row: JsonObject) -> EventLog | None:
+        """Return the events of a run that is on record, in whatever process they happen.
 
         `None` when nothing is known of them: it is no durable run, or none are kept of it.
         """
         if self._host is None or self._elsewhere is None:
             return None
+        run_id, status = str(row["run_id"]), row["status"]
         log = self._logs.get(run_id)
-        over = status not in {"queued", "running"}
         if log is not None and (not log.ended or _status_of(log) == status or run_id in self._host.running):
             log.asked_at = self._clock.monotonic()
             return log
         log = EventLog(run_id, clock=self._clock, everywhere=True)
         try:
             await Elsewhere(self._host, self._registry.access).look([log])
-            if not log.last_seq and (over or not await self._has(run_id)):
+            if not log.last_seq and not (self._is_told_still(row) and await self._has(run_id)):
                 return None
         except Unopened:
             raise
@@ -303,6 +307,13 @@ class DurableRuns:
         if known is not None and not known.ended:
             return known  # it was begun to be followed meanwhile
         return self._remembered(log)
+
+    def _is_told_still(self, row: JsonObject) -> bool:
+        """Whether events of a run are to come, as far as the list of runs knows."""
+        stopped = row.get("finished_at")
+        if not isinstance(stopped, str):
+            return True
+        return abs((self._clock.now() - datetime.fromisoformat(stopped)).total_seconds()) < KEPT_BY_S
 
     async def _has(self, run_id: str) -> bool:
         try:

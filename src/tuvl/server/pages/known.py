@@ -65,6 +65,6 @@ class Gathering:
         services = self._services
         live = services.live.find(run_id, caller.principal)
         try:
-            return live.log if live is not None else await services.durable.followed(run_id, str(row["status"]))
+            return live.log if live is not None else await services.durable.followed(row)
         except Unopened:
             return None  # its events are encrypted, and not for this process
