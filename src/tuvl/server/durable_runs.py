@@ -297,7 +297,7 @@ class DurableRuns:
         log = EventLog(run_id, clock=self._clock, everywhere=True)
         try:
             await Elsewhere(self._host, self._registry.access).look([log])
-            if not log.last_seq and not (self._is_told_still(row) and await self._has(run_id)):
+            if not log.last_seq and not await self._is_told_still(row):
                 return None
         except Unopened:
             raise
@@ -308,21 +308,23 @@ class DurableRuns:
             return known  # it was begun to be followed meanwhile
         return self._remembered(log)
 
-    def _is_told_still(self, row: JsonObject) -> bool:
-        """Whether events of a run are to come, as far as the list of runs knows."""
+    async def _is_told_still(self, row: JsonObject) -> bool:
+        """Whether events are to come of a durable run of which none are kept. Raises `Unopened` of one that goes on."""
         stopped = row.get("finished_at")
-        if not isinstance(stopped, str):
-            return True
-        return abs((self._clock.now() - datetime.fromisoformat(stopped)).total_seconds()) < KEPT_BY_S
-
-    async def _has(self, run_id: str) -> bool:
+        if isinstance(stopped, str) and not self._is_just_now(datetime.fromisoformat(stopped)):
+            return False
         try:
-            await self.host.state(run_id)
+            await self.host.state(str(row["run_id"]))
         except Unopened:
-            raise
+            if stopped is None:
+                raise
+            return False  # they are kept, and not to be read here
         except UsageError:
             return False
         return True
+
+    def _is_just_now(self, moment: datetime) -> bool:
+        return abs((self._clock.now() - moment).total_seconds()) < KEPT_BY_S
 
     def log_of(self, run_id: str) -> EventLog:
         """Return the events of a run, those to come among them."""
