@@ -21,13 +21,8 @@ from tuvl.rpc import runs_pb2 as pb
 
 QUICK = {"workflow": "quick", "input": {"name": "Ada"}}
 HOWS = ({"mode": "detached"}, {"durable": False}, {"durable": True})
-WITHIN_S = 20
+WITHIN_S = 60
 """Longest time for what takes two times the patience at most, on a busy machine."""
-
-
-@pytest.fixture(autouse=True)
-def hurry(monkeypatch):
-    monkeypatch.setattr(patience, "PATIENCE_S", 1.0)
 
 
 @contextmanager
@@ -70,7 +65,8 @@ async def test_requests_to_a_store_that_does_not_answer_end_in_time_and_are_good
             async def start(key: str, **more: object):
                 return await client.post("/api/runs", json={**QUICK, **more}, headers={"Idempotency-Key": key})
 
-            with frozen(postgres):
+            with frozen(postgres), monkeypatch.context() as hurry:
+                hurry.setattr(patience, "PATIENCE_S", 1.0)
                 async with asyncio.timeout(WITHIN_S):
                     asked = [
                         client.get(path) for path in ("/api/runs", "/api/waits", f"/api/runs/{kept}", "/api/agents")
