@@ -13,7 +13,7 @@ from tuvl.analysis.agent_effects import (
 )
 from tuvl.analysis.approvals import asks_at_times, is_approved, never_asks
 from tuvl.analysis.danger_inside import danger_behind
-from tuvl.analysis.egress import goes_back
+from tuvl.analysis.egress import host_of
 from tuvl.analysis.fault import Fault
 from tuvl.analysis.flow_graph import Place
 from tuvl.analysis.inside import is_overruled
@@ -54,9 +54,10 @@ def _replying(step: StepView, workflow: WorkflowView, project: Surroundings, too
 
     Words that go back to the host that they came from tell it nothing.
     """
+    told = {tool.ref: host_of(tool.step) if only_sends(tool, project) else None for tool in tools}
     for use in outside_tools(step, workflow, project):
-        others = (tool for tool in tools if tool.ref != use.ref)
-        if any(not (only_sends(tool, project) and goes_back(tool, use)) for tool in others):
+        source = host_of(use.step)
+        if any(host is None or host != source for ref, host in told.items() if ref != use.ref):
             return use.ref
     return None
 

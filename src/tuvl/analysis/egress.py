@@ -19,10 +19,10 @@ def sends_words(use: ToolUse, workflow: WorkflowView, project: Surroundings) -> 
     return bool(free) and _sends(use.step, {*free, ARGUMENTS}, free, workflow, project, _DEEPEST)
 
 
-def goes_back(use: ToolUse, source: ToolUse) -> bool:
-    """Whether what a tool sends goes to the host that another has its results from."""
-    there, here = url_of(use.step), url_of(source.step)
-    return there is not None and here is not None and (there.host, there.port) == (here.host, here.port)
+def host_of(step: StepView) -> tuple[str, int] | None:
+    """The host and the port that an APICall asks, when its text tells them."""
+    url = url_of(step)
+    return None if url is None else (url.host, url.port)
 
 
 def _sends(
