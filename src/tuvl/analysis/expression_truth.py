@@ -68,8 +68,7 @@ def results(template: str, reads: Reads) -> Results:
 def _results(expression: Expression, reads: Reads) -> Results:
     match expression:
         case Not(operand):
-            inner = _results(operand, reads)
-            return _booleans([*([False] if inner & _HOLDS else []), *([True] if inner - _HOLDS else [])])
+            return _booleans(each not in _HOLDS for each in _results(operand, reads))
         case Both(left, right):
             first = _results(left, reads)
             return (first - _HOLDS) | (_results(right, reads) if first & _HOLDS else _NEITHER)

@@ -15,7 +15,7 @@ from tuvl.changes.called import Called
 from tuvl.changes.decisions import Move, lead, moves
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
-from tuvl.changes.reach import NOBODY, Reach
+from tuvl.changes.reach import NOBODY, Reach, bits_of
 from tuvl.changes.renames import StepPairs
 from tuvl.changes.revalued import Values
 from tuvl.dataclass import dataclass
@@ -70,7 +70,7 @@ def compare_authority(
     """
     old, new = Reach(facts[0]), Reach(facts[1])
     names = _deeds(old) & _deeds(new)
-    bits = {name: 1 << number for number, name in enumerate(sorted(names))}
+    bits = bits_of(sorted(names))
     if not bits:
         return None
     old.bits = new.bits = bits

@@ -12,7 +12,7 @@ from tuvl.analysis.graph import RouteGraph, route_graph
 from tuvl.analysis.signals import ABORTED
 from tuvl.analysis.steps import END, WorkflowView, items, mapping, text
 from tuvl.changes.facts import Callees, WorkflowFacts
-from tuvl.changes.reach import NOBODY, Reach
+from tuvl.changes.reach import NOBODY, Reach, bits_of
 from tuvl.project.index import ProjectIndex
 from tuvl.spec.signals import DEFAULT, ERROR
 
@@ -21,6 +21,7 @@ Ends: TypeAlias = Mapping[How, str]
 """How a workflow ends → what can follow by that alone: the id of a step that stands for it."""
 
 SIGNALS: Mapping[How, str] = {"end": DEFAULT, "failure": ERROR}
+_OTHER: Mapping[How, How] = {"end": "failure", "failure": "end"}
 
 
 def end_of(workflow: str, how: How) -> str:
@@ -87,8 +88,7 @@ def following(facts: WorkflowFacts) -> Mapping[str, Ends]:
 def reach_of(facts: WorkflowFacts) -> Reach:
     """What a workflow can still do from each of its steps, with all that it does."""
     reach = Reach(facts)
-    deeds = sorted({name for each in reach.deeds.values() for name in each})
-    reach.bits = {name: 1 << number for number, name in enumerate(deeds)}
+    reach.bits = bits_of(sorted({name for each in reach.deeds.values() for name in each}))
     return reach
 
 
@@ -99,11 +99,11 @@ def deciding(reach: Reach, name: str) -> Mapping[How, str]:
     for without, asked in ((NOBODY, True), (reach.persons, False), (reach.deciders, True)):
         past = without | {name}
         ahead = {how: reach.ahead(taken.get(signal), past, asked=asked) for how, signal in SIGNALS.items()}
-        for how, other in (("end", "failure"), ("failure", "end")):
-            more = ahead[how] & ~ahead[other]  # type: ignore[index]  # both are `How`
+        for how, other in _OTHER.items():
+            more = ahead[how] & ~ahead[other]
             first = next((deed for deed, bit in reach.bits.items() if bit & more), None)
             if first is not None:
-                found.setdefault(how, first)  # type: ignore[arg-type]  # so
+                found.setdefault(how, first)
     return found
 
 

@@ -1,7 +1,7 @@
 """What a run can still do from each of its steps, and what without certain others: a fixpoint on the routes."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
 
@@ -12,6 +12,11 @@ from tuvl.changes.facts import WorkflowFacts
 from tuvl.dataclass import dataclass
 
 NOBODY: frozenset[str] = frozenset()
+
+
+def bits_of(names: Iterable[str]) -> Mapping[str, int]:
+    """Give each id a bit of its own; the first ones are told first."""
+    return {name: 1 << number for number, name in enumerate(names)}
 
 
 @dataclass

@@ -18,7 +18,7 @@ from tuvl.changes.change import CODES, GRAVE, Change
 from tuvl.changes.ends import SIGNALS, How, deciding, end_of, reach_of, with_ends
 from tuvl.changes.facts import WorkflowFacts
 from tuvl.changes.findings import Findings, Spot
-from tuvl.changes.reach import Reach
+from tuvl.changes.reach import Reach, bits_of
 from tuvl.changes.renames import StepPairs, pair_steps
 from tuvl.dataclass import dataclass
 from tuvl.spec.signals import DEFAULT, ERROR
@@ -100,8 +100,7 @@ def _replaced(pairs: StepPairs, facts: _Facts, *, linked: bool = True) -> Iterat
     for before, after in pairs.matched:
         stands = _standing(before, after, facts, linked)
         if stands is not None:
-            follows = _follows(facts[1], after)
-            old = Reach(facts[0], {name: 1 << number for number, name in enumerate(follows)})
+            old = Reach(facts[0], bits_of(_follows(facts[1], after)))
             for how, deed in _decided(old, before, stands[0]).items():
                 yield _Replaced((before, after), stands, facts, how, deed)
 
